@@ -22,7 +22,7 @@ from dplr.noise import Source
 from dplr.privacy import Neighbouring
 from dplr.problem.losses import LOGISTIC
 from dplr.problem.problem import Problem
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 
 FITS = 20
 DELTA = 1e-5
@@ -48,7 +48,7 @@ def errors(layout, eps, delta, data, fits):
     prep = layout_prep() if layout else ball_prep(X.shape[1], True, (0.0, 1.0))
     factor = math.sqrt(GROUPS) if layout else 1.0  # the layout scales by itself
     problem = Problem(LOGISTIC, prep.geometry, Neighbouring.REPLACE_ONE, len(X), None, ())
-    rows = as_rows(X * factor, y.astype(float), prep)
+    rows = ArrayRows(X * factor, y.astype(float), prep)
     planned = [plan_models(FunctionalMechanism(), problem, eps, delta)] * fits
     done = fitting.run(lambda _: rows, FunctionalMechanism(), planned, 0, NullLedger(), Source())
     found = [fit for _, each in done for fit in each.fits]

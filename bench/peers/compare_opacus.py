@@ -24,7 +24,7 @@ from bench.speed.bench_fit import survey
 from dplr.bounds import ball_prep
 from dplr.noise import Source
 from dplr.problem.losses import LOGISTIC
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
 
 BATCH, CLIP, RATE, EPS, DELTA = 256, 0.3, 0.5, 1.0, 1e-5
@@ -65,7 +65,7 @@ def summing(X, y):
     """Our exact sums over many batches, drawn before: the kernel's call and nothing around it."""
     n, d = X.shape
     query, source = ClippedGradient(LOGISTIC, d, True, CLIP), Source()
-    known = as_rows(X, y, ball_prep(d, True, (0.0, 1.0)), threads=1).clipped_sums.kernel
+    known = ArrayRows(X, y, ball_prep(d, True, (0.0, 1.0)), threads=1).clipped_sums.kernel
     known.keep(chosen=True)  # as a fit does after some hundred steps
     units = max(1, round(BATCH / n * 2**32))
     batches = [source.bernoulli_indices(n, units) for _ in range(BATCHES)]

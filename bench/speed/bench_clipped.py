@@ -18,7 +18,7 @@ from bench.speed.bench_sums import again, median_seconds, widest_only
 from dplr.bounds import ball_prep, box_prep
 from dplr.noise import Source
 from dplr.problem.losses import LOGISTIC
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
 
 LARGE = 100_000
@@ -32,7 +32,7 @@ def case(n, d, quick, bounds="ball"):
         pytest.skip("left out in CI")
     X, y = survey(n, d)
     y = 2.0 * y - 1.0
-    rows = as_rows(X, y, prep_of(d, bounds), threads=1)
+    rows = ArrayRows(X, y, prep_of(d, bounds), threads=1)
     rows.clipped_sums.kernel.keep(chosen=False)
     return rows, X, y, on_coef_grid(np.random.default_rng(1).normal(size=d + 1))
 
@@ -190,7 +190,7 @@ def test_print_the_first_pass_and_the_share_of_the_noise(monkeypatch, quick, n, 
     rows, X, y, coef = case(n, d, quick)
     query, steps = query_of(d), 100
     start = time.perf_counter()
-    fresh = as_rows(X, y, prep_of(d, "ball"), threads=1).clipped_sums.kernel
+    fresh = ArrayRows(X, y, prep_of(d, "ball"), threads=1).clipped_sums.kernel
     norms = time.perf_counter() - start
     fresh.keep(chosen=False)
     keeping = time.perf_counter() - start - norms

@@ -10,7 +10,7 @@ import dplr
 from bench.speed.bench_sums import widest_only
 from dplr.bounds.scaling import ball_prep
 from dplr.problem.losses import LOGISTIC
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
 from dplr.rows.queries.losses import LossGradient, LossGradientHessian
 
@@ -35,7 +35,7 @@ def test_sums_of_a_loss_with_knots(slower_than, query, limit):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N, D))
     X /= 1.001 * np.maximum(1, np.linalg.norm(X, axis=1))[:, None]
-    rows = as_rows(X, rng.integers(0, 2, N).astype(float), ball_prep(D, True, (0.0, 1.0)), threads=1)
+    rows = ArrayRows(X, rng.integers(0, 2, N).astype(float), ball_prep(D, True, (0.0, 1.0)), threads=1)
     coef, last = on_coef_grid(rng.normal(size=D + 1)), (0.5,) if query is ClippedGradient else ()
     own, built_in = (passes(rows, query(loss, D, True, *last), coef) for loss in (OWN, LOGISTIC))
     slower_than(own, built_in, limit)

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from dplr._core import cpu_paths
 from dplr.bounds import ball_prep
 from dplr.problem.losses import LOGISTIC
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 from dplr.solvers.certificate import Objective
 
 widest_only = pytest.mark.skipif(cpu_paths()[-1] != "avx512", reason="floors were set on a CPU with AVX-512")
@@ -39,7 +39,7 @@ def solvers(n, d, quick, peer, groups=0):
     if quick and n > LARGE:
         pytest.skip("left out in CI")
     X, y = survey(n, d, groups)
-    rows = as_rows(X, y, ball_prep(d, False, (0.0, 1.0)), threads=1)
+    rows = ArrayRows(X, y, ball_prep(d, False, (0.0, 1.0)), threads=1)
     objective = Objective(LOGISTIC, L2 * n, np.zeros(d), np.zeros(d))
     other = LogisticRegression(solver=peer, tol=1e-8, C=1 / (L2 * n), fit_intercept=False, max_iter=1000)
     coef = np.ones(d)
@@ -97,7 +97,7 @@ def test_minimum_against_lbfgs(slower_than, quick, n, d, groups, floor):
 )
 def test_refits_together_against_one_fit_each(slower_than, quick, n, d, groups, floor):
     X, y = survey(n, d, groups)
-    rows = as_rows(X, y, ball_prep(d, False, (0.0, 1.0)), threads=1)
+    rows = ArrayRows(X, y, ball_prep(d, False, (0.0, 1.0)), threads=1)
     rng = np.random.default_rng(1)
     objectives = []
     for eps in np.tile([0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 4.0], 10):

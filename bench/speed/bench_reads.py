@@ -10,7 +10,7 @@ import dplr
 from bench.speed.bench_newton import LARGE, survey, widest_only
 from dplr.bounds import box_prep
 from dplr.problem.losses import LOGISTIC
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 from dplr.rows.queries.losses import LossGradient
 
 
@@ -27,7 +27,7 @@ def test_gradients_of_a_fit(slower_than, quick, n, d, mechanism, most):
     X *= np.sqrt(d)
     ends, coef = [(-1.0, 1.0)] * d, np.full(d + 1, 0.5)
     bounds, query = dplr.Bounds(ends), LossGradient(LOGISTIC, d, True)
-    rows = as_rows(X, y, box_prep(ends, True, (0.0, 1.0)), threads=1)
+    rows = ArrayRows(X, y, box_prep(ends, True, (0.0, 1.0)), threads=1)
 
     def fit():
         dplr.fit(X, y, eps=1.0, mechanism=mechanism, bounds=bounds, classes=[0, 1])

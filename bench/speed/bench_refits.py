@@ -19,7 +19,7 @@ from dplr.noise import Source
 from dplr.privacy import Neighbouring
 from dplr.problem.losses import LOGISTIC
 from dplr.problem.problem import Problem
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 
 FOLDS, LEVELS, REPEATS = 5, [0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 4.0], 10
 LARGE = 20_000
@@ -30,7 +30,7 @@ def folds(X, y):
     n, prep = len(X), ball_prep(X.shape[1], False, (0.0, 1.0))
     for fold in range(FOLDS):
         left_out = slice(n * fold // FOLDS, n * (fold + 1) // FOLDS)
-        yield as_rows(np.delete(X, left_out, axis=0), np.delete(y, left_out), prep, threads=1)
+        yield ArrayRows(np.delete(X, left_out, axis=0), np.delete(y, left_out), prep, threads=1)
 
 
 MECHANISMS = {  # with the loss that newton-cholesky minimises, and one with the default's

@@ -10,7 +10,7 @@ import pytest
 from bench.speed.bench_sums import case, sums, widest_only
 from dplr.bounds import ball_prep
 from dplr.problem.losses import LOGISTIC
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
 from dplr.rows.queries.losses import LossGradient
 
@@ -31,7 +31,7 @@ def gradients(X, y, query, passes):
     coef = on_coef_grid(np.random.default_rng(1).normal(size=d))
 
     def repeated():
-        rows = as_rows(X, y, ball_prep(d, False, (0.0, 1.0)), threads=1)
+        rows = ArrayRows(X, y, ball_prep(d, False, (0.0, 1.0)), threads=1)
         for _ in range(passes):
             rows.total(query, coef)
 

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from bench.speed.bench_fit import survey
 from dplr._core import cpu_paths
 from dplr.bounds import ball_prep
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 from dplr.rows.queries.moments import Moments
 
 widest_only = pytest.mark.skipif(cpu_paths()[-1] != "avx512", reason="floors were set on a CPU with AVX-512")
@@ -23,7 +23,7 @@ LARGE = 100_000
 
 def sums(X, y, *, intercept=False, threads=1):
     d = X.shape[1]
-    rows = as_rows(X, y, ball_prep(d, intercept, (0.0, 1.0)), threads=threads)
+    rows = ArrayRows(X, y, ball_prep(d, intercept, (0.0, 1.0)), threads=threads)
     return lambda: rows.total(Moments(d, intercept))
 
 

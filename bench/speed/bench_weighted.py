@@ -11,7 +11,7 @@ from bench.speed.bench_fit import survey
 from bench.speed.bench_sums import again, widest_only
 from dplr.bounds import ball_prep
 from dplr.problem.losses import LOGISTIC
-from dplr.rows import RowWeights, as_rows
+from dplr.rows import ArrayRows, RowWeights
 from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
 from dplr.rows.queries.losses import LossGradientHessian
 from dplr.rows.queries.moments import Moments
@@ -29,8 +29,8 @@ def case(n, d, quick):
     X, y = survey(n, d)
     weights = np.random.default_rng(0).integers(0, 2**30 + 1, n) / 2.0**30
     prep, y = ball_prep(d, True, (0.0, 1.0)), y.astype(float)
-    weighted = as_rows(X, y, prep, weights=RowWeights(weights, None, n), threads=1)
-    return weighted, as_rows(X, y, prep, threads=1), on_coef_grid(np.random.default_rng(1).normal(size=d + 1))
+    weighted = ArrayRows(X, y, prep, weights=RowWeights(weights, None, n), threads=1)
+    return weighted, ArrayRows(X, y, prep, threads=1), on_coef_grid(np.random.default_rng(1).normal(size=d + 1))
 
 
 def sums(rows, query, coef, calls):

@@ -30,7 +30,7 @@ from bench.studies.defaults import FEATURES
 from dplr.bounds.scaling import box_prep
 from dplr.noise import Source
 from dplr.problem.losses import LOGISTIC
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 from dplr.rows.queries.losses import LossGradient, LossGradientHessian
 from dplr.solvers.certificate import Objective
 
@@ -99,7 +99,7 @@ def main(path):
     found, mean = [], None
     for n in SIZES:
         part = np.arange(n) if n <= len(y) else np.random.default_rng(0).integers(0, len(y), n)
-        rows = as_rows(X[part], y[part], box_prep(list(FEATURES.values()), True, (0.0, 1.0)))
+        rows = ArrayRows(X[part], y[part], box_prep(list(FEATURES.values()), True, (0.0, 1.0)))
         for eps, delta in BUDGETS:
             plan = planned(n, eps, delta)
             hessian, passes = fitted(rows, plan, n)

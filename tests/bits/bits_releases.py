@@ -16,7 +16,7 @@ from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm, poisson
 from dplr.problem.problem import Problem
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 
 ONE, ANY = Neighbouring.REPLACE_ONE, Neighbouring.ADD_REMOVE
 N = 1000
@@ -66,7 +66,7 @@ def _release(seed, mechanism, loss, kind, relation, eps, delta):
     """The released blocks; the coefficients of mechanisms that release these."""
     X, y, prep = made(kind, N, 4, labels=loss.classification)
     plan = mechanism.plan(Problem(loss, prep.geometry, relation, N, None, ()), eps, delta)
-    (fit,) = mechanism.run(as_rows(X, y, prep), [plan], Source(seed))
+    (fit,) = mechanism.run(ArrayRows(X, y, prep), [plan], Source(seed))
     parts = {name: numbers for name, numbers in fit.released.items() if not name.startswith(AFTER_LAPACK)}
     if "coef" in plan.statement.released:
         parts["coef"] = fit.coef
@@ -78,5 +78,5 @@ def _ranges():
     X, y, prep = made("box", N, 4, labels=False)
     problem = Problem(SQUARED, prep.geometry, ONE, N, None, ())
     plan = ranges.plan_ranges("on", FunctionalMechanism(), problem, prep, 1.0, 0.0)
-    found = ranges.drawn(ranges.moments_of(as_rows(X, y, prep)), plan, Source(41))
+    found = ranges.drawn(ranges.moments_of(ArrayRows(X, y, prep)), plan, Source(41))
     return digest(found[ranges.SUMS], found[ranges.SQUARES])

@@ -6,7 +6,7 @@ from bits_made import digest, each_path, made, unit
 from dplr._core._loss import curves
 from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm, poisson, soft_huber, soft_logistic
 from dplr.problem.losses.rounded_hinge import smoothed_hinge
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
 from dplr.rows.queries.columns import ColumnMoments
 from dplr.rows.queries.losses import FineGradient, LossGradientHessian
@@ -50,20 +50,20 @@ def _whole():
             X, y, prep = made(kind, n, d, labels=labels)
             shape = f"{kind} {n}x{d} {'labels' if labels else 'numbers'}"
             for single in (False, True):
-                rows = as_rows(X.astype(np.float32) if single else np.asfortranarray(X), y, prep)
+                rows = ArrayRows(X.astype(np.float32) if single else np.asfortranarray(X), y, prep)
                 yield f"moments {shape}{' float32' if single else ''}", _of(rows.total(Moments(d, True)))
-            rows = as_rows(X, y, prep, weights=_weights(n))
+            rows = ArrayRows(X, y, prep, weights=_weights(n))
             yield f"weighted moments {shape}", _of(rows.total(Moments(d, True)))
-            yield f"columns {shape}", _of(as_rows(X, y, prep).total(ColumnMoments(d)))
+            yield f"columns {shape}", _of(ArrayRows(X, y, prep).total(ColumnMoments(d)))
             for name, loss in LOSSES.items():
                 if loss.classification is labels and not name.startswith("soft"):
                     yield (
                         f"clipped {name} {shape}",
-                        _of(as_rows(X, y, prep).total(ClippedGradient(loss, d, True, 0.3), _point(prep))),
+                        _of(ArrayRows(X, y, prep).total(ClippedGradient(loss, d, True, 0.3), _point(prep))),
                     )
             if labels:
                 query = ScoreMoments(LOGISTIC, d, True, prep.geometry.row_norm)
-                yield f"score {shape}", _of(as_rows(X, y, prep).total(query, _point(prep)))
+                yield f"score {shape}", _of(ArrayRows(X, y, prep).total(query, _point(prep)))
 
 
 def _pairs():
@@ -73,7 +73,7 @@ def _pairs():
             point = _point(prep)
             if name == "logistic" and kind == "ball" and d == 40:
                 X = X * 1e150
-            total = as_rows(X, y, prep).total(FineGradient(loss, d, True), np.array([point, point * 2.0**-55]))
+            total = ArrayRows(X, y, prep).total(FineGradient(loss, d, True), np.array([point, point * 2.0**-55]))
             yield f"gradient in pairs {name} {kind} {n}x{d}", digest(total.hi[:-1], total.lo[:-1])
 
 
@@ -82,7 +82,7 @@ def _rounded(path):
         for name, loss in LOSSES.items():
             X, y, prep = made(kind, n, d, labels=loss.classification)
             query = LossGradientHessian(loss, d, True, True)
-            total = as_rows(X, y, prep).total(query, _point(prep))
+            total = ArrayRows(X, y, prep).total(query, _point(prep))
             yield f"loss {name} {kind} {n}x{d}", digest(total.hi, total.lo, np.triu(total.upper))
     z = np.sort(80.0 * unit(4096, 3) - 40.0)
     yield "sigmoid and softplus", digest(*curves(z, path.encode()))

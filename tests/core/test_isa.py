@@ -15,7 +15,7 @@ from dplr import _core
 from dplr._core import ClippedRows, RowMap, built_paths, cpu_paths, instruction_set
 from dplr.bounds.scaling import box_prep
 from dplr.problem.losses import LOGISTIC
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 from dplr.rows.array.blocks import NativeReader
 from dplr.rows.queries.losses import LossGradient
 from dplr.rows.queries.moments import Moments
@@ -118,8 +118,8 @@ def test_targets_of_every_type_that_kernels_read(same_bits, kind):
 def test_targets_of_any_type_give_the_same_sum(target):
     X, y = make_data("cube", 700, 5)
     prep, query = make_prep("cube", 5), Moments(5, True)
-    expected = as_rows(X, y, prep).total(query)
-    value = as_rows(X, y.astype(target), prep).total(query)
+    expected = ArrayRows(X, y, prep).total(query)
+    value = ArrayRows(X, y.astype(target), prep).total(query)
     assert_array_equal(value.hi, expected.hi)
     assert_array_equal(value.lo, expected.lo)
 
@@ -182,7 +182,7 @@ def test_environment_variable_chooses_the_path(monkeypatch):
 def test_unknown_path_is_refused_with_the_remedy(monkeypatch):
     monkeypatch.setenv("DPLR_ISA", "mmx")
     with pytest.raises(ValueError, match=r"`DPLR_ISA` must name a CPU path; got 'mmx'\. Here it may be 'portable'"):
-        as_rows(np.zeros((1, 1)), np.zeros(1), make_prep("ball", 1)).total(Moments(1, True))
+        ArrayRows(np.zeros((1, 1)), np.zeros(1), make_prep("ball", 1)).total(Moments(1, True))
 
 
 def test_path_that_the_machine_lacks_is_refused_with_the_remedy(monkeypatch):

@@ -22,7 +22,7 @@ from dplr.bounds.fourier import KERNELS, MOST_PAIRS, FourierMap
 from dplr.bounds.scaling import ball_prep
 from dplr.cli import main
 from dplr.problem.losses import LOGISTIC
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 from dplr.rows.queries.losses import LossGradient
 
 pl = pytest.importorskip("polars", reason="polars has no wheel for this Python")
@@ -64,7 +64,9 @@ def test_every_row_has_norm_1_and_no_kernel_projects_it_or_counts_it_as_outside(
         assert (squared > 1.0 - 2.0**-38).all()
     labels = np.arange(64) % 2.0
     query = LossGradient(LOGISTIC, made.shape[1], True)
-    counted = as_rows(made, labels, ball_prep(made.shape[1], True, (0.0, 1.0))).sum(query, np.zeros(made.shape[1] + 1))
+    counted = ArrayRows(made, labels, ball_prep(made.shape[1], True, (0.0, 1.0))).sum(
+        query, np.zeros(made.shape[1] + 1)
+    )
     assert not any(counted.faults.outside)
     assert not counted.faults.non_finite_rows
 

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import dplr
 import every_column
 from dplr.bounds.scaling import ball_prep, in_unit_ball
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 from dplr.rows.queries.moments import Moments
 
 pl = pytest.importorskip("polars", reason="polars has no wheel for this Python")
@@ -88,7 +88,7 @@ def test_the_ball_of_predictions_is_that_of_the_kernels(size):
     rows = np.random.default_rng(0).normal(size=(20, 3)) * size
     prep = ball_prep(3, False, (0.0, 1.0))
     for row in rows:
-        sums = as_rows(row[None], np.ones(1), prep).total(Moments(3, False)).integers(-40) * 2.0**-40
+        sums = ArrayRows(row[None], np.ones(1), prep).total(Moments(3, False)).integers(-40) * 2.0**-40
         counted = in_unit_ball(row[None])[0]
         assert_allclose(sums[:3, :3], np.triu(np.outer(counted, counted)), atol=2.0**-18)
 

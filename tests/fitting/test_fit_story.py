@@ -16,7 +16,7 @@ from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import LOGISTIC
 from dplr.problem.problem import Problem
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 from dplr.solvers.certificate import NotCertified
 from made_rows import make_data, make_prep
 
@@ -32,7 +32,7 @@ class Diary:
     def __init__(self, X, y, refuse=False, break_after_noise=False, lost=False):
         self.events = []
         self.prep = make_prep("cube", X.shape[1])
-        self.rows = as_rows(X, y, self.prep)
+        self.rows = ArrayRows(X, y, self.prep)
         self.refuse, self.break_after_noise = refuse, break_after_noise
         self.lost = lost
         self.source = Source()
@@ -235,7 +235,7 @@ def test_many_fits_of_one_level_are_planned_and_marked_once(monkeypatch):
     prep, (X, y) = make_prep("cube", 2), make_data("cube", 20, 2)
     problem = Problem(LOGISTIC, prep.geometry, Neighbouring.REPLACE_ONE, 20, None, ())
     levels = [1.0, 2.0] * 10
-    done = fitting.run_many(as_rows(X, y, prep), problem, FunctionalMechanism(), levels, 0.0, NullLedger(), Source())
+    done = fitting.run_many(ArrayRows(X, y, prep), problem, FunctionalMechanism(), levels, 0.0, NullLedger(), Source())
     assert [fit.statement.eps for fit in done] == levels
     assert sorted(calls) == ["drawn_from"] * 2 + ["plan"] * 2
 

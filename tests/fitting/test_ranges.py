@@ -21,7 +21,7 @@ from dplr.privacy.statement import Release
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import SQUARED
 from dplr.problem.problem import Problem
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 from dplr.rows.queries.moments import Moments
 from forgeries import forgery
 
@@ -235,7 +235,7 @@ def test_a_number_with_a_mark_has_a_range_about_the_middle_of_its_bounds_where_m
     assert 4 < low < 5
     prep = est._record.prep
     assert prep.geometry.marked == (0,)
-    rows = as_rows(X[:1].drop(columns="kind"), np.zeros(1), prep)
+    rows = ArrayRows(X[:1].drop(columns="kind"), np.zeros(1), prep)
     sums = rows.total(Moments(3, True))
     assert sums.hi[0].tolist() == sums.lo[0].tolist() == [0] * 5  # as the missing number is 0
     missing, seen = X["a"].isna(), X["a"].clip(low, high).fillna(10.05)
@@ -345,7 +345,7 @@ def test_faulty_rows_are_refused_before_any_noise(tmp_path):
 def test_sums_do_not_depend_on_the_order_of_rows():
     X, y = table(3_000)
     prep, order = box_prep([(0.0, 100.0), (-50.0, 50.0)], True, None, (-100.0, 200.0)), np.argsort(y)
-    one, other = (ranges.moments_of(as_rows(*rows, prep)) for rows in ((X, y), (X[order], y[order])))
+    one, other = (ranges.moments_of(ArrayRows(*rows, prep)) for rows in ((X, y), (X[order], y[order])))
     assert_array_equal(one.integers(-40), other.integers(-40))
 
 
@@ -418,7 +418,7 @@ def test_a_column_is_released_whatever_the_others_hold():
     for kept, changed in itertools.permutations(range(2)):
         other = X.copy()
         other[:, changed] = 0.0
-        total = ranges.moments_of(as_rows(other, y, prep))
+        total = ranges.moments_of(ArrayRows(other, y, prep))
         found = ranges.drawn(total, parts, Source())
         assert_allclose(found["range_sums"][kept], scaled[:, kept].sum(), rtol=1e-12)
         assert_allclose(found["range_squares"][kept], (scaled[:, kept] ** 2).sum(), rtol=1e-12)

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import dplr
 from dplr.bounds.scaling import layout_prep
 from dplr.problem.geometry import GRID
-from dplr.rows import as_rows, as_table
+from dplr.rows import ArrayRows, as_table
 from dplr.rows.queries.moments import Moments
 from dplr.rows.tables.encoder import Encoder
 
@@ -61,7 +61,7 @@ def test_rows_in_ranges_stay_in_the_geometry(clip):
     assert prep.geometry.shared == ((6, 2),)
     assert numbers == [0, 1, 4, 5]
     for i in range(len(X)):
-        rows = getattr(as_rows(X[i : i + 1], np.zeros(1), prep), clip)(middles, half_widths)
+        rows = getattr(ArrayRows(X[i : i + 1], np.zeros(1), prep), clip)(middles, half_widths)
         total = rows.sum(Moments(d, True), None)
         cells = (total.hi.astype(object) * 2**32 + total.lo)[:d, :d]
         assert sum(cells[j, j] for j in range(d)) <= 2**40

@@ -18,7 +18,7 @@ from dplr.plots._view import read_model
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import SQUARED
 from dplr.problem.problem import Problem
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 from dplr.rows.queries.clipped import ClippedGradient
 from forgeries import forgery
 
@@ -85,7 +85,7 @@ class Recorded(Source):
 def test_every_release_is_the_floored_sum_of_clipped_rows_plus_its_own_noise():
     X, y = table(3_000)
     prep = box_prep(PAIRS, True, None, (-100.0, 200.0))
-    rows, source = as_rows(X, y, prep), Recorded()
+    rows, source = ArrayRows(X, y, prep), Recorded()
     problem = Problem(SQUARED, prep.geometry, Neighbouring.REPLACE_ONE, 3_000, None, (), clippable=(0, 1))
     mechanism = dplr.NoisyGradientDescent(standardise="on", steps=3)
     found = fitting.run(rows, problem, mechanism, 2.0, 1e-6, NullLedger(), source)
@@ -94,7 +94,7 @@ def test_every_release_is_the_floored_sum_of_clipped_rows_plus_its_own_noise():
     assert (half_widths < prep.geometry.half_width).all()
     ends = [(middles + side * half_widths) * 2**20 / prep.scale[:2] + prep.shift[:2] for side in (-1, 1)]
     frame, walk, block = frame_of(found.released, planned), planned.descent, planned.statement.released["gradients"]
-    moved = frame.of(as_rows(np.clip(X, *ends), y, prep))
+    moved = frame.of(ArrayRows(np.clip(X, *ends), y, prep))
     query = ClippedGradient(SQUARED, 2, True, walk.clip * frame.shrink)
     for step, noise in enumerate(source.noise[2:]):
         point = np.round(frame.points(found.iterates[step]) * 2**20) / 2**20

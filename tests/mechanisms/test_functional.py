@@ -25,7 +25,7 @@ from dplr.privacy.guarantees import Neighbouring, Pure
 from dplr.problem.fit import Fit
 from dplr.problem.losses import LOGISTIC, SQUARED
 from dplr.problem.problem import Problem
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 from dplr.solvers import adassp_ridge, solve_quadratic
 from made_rows import make_data, make_groups, make_prep
 
@@ -39,7 +39,7 @@ def problem_of(prep, loss=LOGISTIC, relation=Neighbouring.REPLACE_ONE, n_rows=50
 def fitted(prep, X, y, eps=1.0, spec=None, seed=0, **facts):
     spec = spec or FunctionalMechanism(approximation="taylor")
     plan = spec.plan(problem_of(prep, **{"n_rows": len(X), **facts}), eps, 0.0)
-    return plan, spec.run(as_rows(X, y, prep), [plan], Source(seed=seed))[0]
+    return plan, spec.run(ArrayRows(X, y, prep), [plan], Source(seed=seed))[0]
 
 
 @pytest.mark.parametrize("kind", ["ball", "cube", "corner"])
@@ -77,7 +77,7 @@ def test_noise_of_both_blocks_has_the_stated_scale(eps, count):
     """Mean |z| of Laplace noise is its scale."""
     prep = make_prep("cube", 2)
     X, y = make_data("cube", 50, 2)
-    spec, rows = FunctionalMechanism(), as_rows(X, y, prep)
+    spec, rows = FunctionalMechanism(), ArrayRows(X, y, prep)
     plan = spec.plan(problem_of(prep, n_rows=50), eps, 0.0)
     _, exact = fitted(prep, X, y, math.inf)
     source = Source(seed=9)
@@ -118,18 +118,20 @@ def test_whole_fit_does_not_depend_on_blocks_threads_order_or_layout(eps):
     X, y = make_data("cube", 9000, 5)
     spec = FunctionalMechanism()
     plan = spec.plan(problem_of(prep, n_rows=9000), eps, 0.0)
-    expected = spec.run(as_rows(X, y, prep), [plan], Source(seed=1))[0].coef
+    expected = spec.run(ArrayRows(X, y, prep), [plan], Source(seed=1))[0].coef
     order = np.random.default_rng(0).permutation(9000)
     for rows in [
-        as_rows(X, y, prep, block_rows=1),
-        as_rows(X, y, prep, block_rows=1000),
-        as_rows(X, y, prep, block_rows=7, threads=2),
-        as_rows(X[order], y[order], prep, block_rows=2**13, threads=2),
-        as_rows(np.asfortranarray(X), y, prep, threads=2),
+        ArrayRows(X, y, prep, block_rows=1),
+        ArrayRows(X, y, prep, block_rows=1000),
+        ArrayRows(X, y, prep, block_rows=7, threads=2),
+        ArrayRows(X[order], y[order], prep, block_rows=2**13, threads=2),
+        ArrayRows(np.asfortranarray(X), y, prep, threads=2),
     ]:
         assert_array_equal(spec.run(rows, [plan], Source(seed=1))[0].coef, expected)
     single = X.astype(np.float32)
-    both = [spec.run(as_rows(data, y, prep), [plan], Source(seed=1))[0].coef for data in (single, single.astype(float))]
+    both = [
+        spec.run(ArrayRows(data, y, prep), [plan], Source(seed=1))[0].coef for data in (single, single.astype(float))
+    ]
     assert_array_equal(*both)
 
 
@@ -170,7 +172,7 @@ def test_add_remove_never_uses_the_number_of_rows(monkeypatch):
         assert plan.problem.n_rows is None
         coefs.append(spec.solve(plan, released))
         X, y = make_data("cube", n, 2)
-        assert len(spec.run(as_rows(X, y, prep), [plan], Source(seed=0))[0].released["diagonal"]) == 3
+        assert len(spec.run(ArrayRows(X, y, prep), [plan], Source(seed=0))[0].released["diagonal"]) == 3
     assert_array_equal(*coefs)
 
 
@@ -314,7 +316,7 @@ def test_rerun_draws_until_the_matrix_is_positive_definite_at_half_of_eps_a_run(
     source, used = Source(seed=2), []
     for _ in range(30):
         before = source.drawn
-        fit = spec.run(as_rows(X, y, prep), [plan], source)[0]
+        fit = spec.run(ArrayRows(X, y, prep), [plan], source)[0]
         used.append(source.drawn - before)
         matrix, vector = moment_matrix(plan.problem, fit.released)
         assert np.linalg.eigvalsh(matrix)[0] > 0
@@ -348,9 +350,9 @@ def test_gaussian_blocks_have_the_stated_deviations_and_guarantee(relation):
         assert plan.released[name].scale == pytest.approx(joint / mu / factor, rel=1e-3)
         assert plan.released[name].scale * factor >= joint / mu * (1 - 1e-12)
     exact_plan = spec.plan(problem_of(prep, relation=relation), math.inf, 0.0)
-    exact = spec.run(as_rows(X, y, prep), [exact_plan], Source())[0]
+    exact = spec.run(ArrayRows(X, y, prep), [exact_plan], Source())[0]
     source = Source(seed=8)
-    runs = [spec.run(as_rows(X, y, prep), [plan], source)[0].released for _ in range(500)]
+    runs = [spec.run(ArrayRows(X, y, prep), [plan], source)[0].released for _ in range(500)]
     for name, release in plan.released.items():
         moved = np.array([run[name] - exact.released[name] for run in runs])
         assert moved.std() == pytest.approx(release.scale, rel=4 / math.sqrt(2 * moved.size))
@@ -385,7 +387,7 @@ def test_what_blocks_make_public_carries_no_noise_of_its_own(relation, delta):
     count = relation is Neighbouring.ADD_REMOVE
     # Off the diagonal: 2 + 3 + 6 pairs of groups and 6 cells of the intercept.
     assert [release.shape[0] for release in plan.released.values()] == [7, 1 + count, 11 + 6]
-    fit = spec.run(as_rows(X, y, prep), [plan], Source(seed=0))[0]
+    fit = spec.run(ArrayRows(X, y, prep), [plan], Source(seed=0))[0]
     matrix, _ = moment_matrix(plan.problem, fit.released)
     for first, last in ((1, 3), (3, 6)):
         block = matrix[first:last, first:last]
@@ -402,7 +404,7 @@ def test_what_marks_make_public_carries_no_noise_of_its_own(relation, delta):
     count = relation is Neighbouring.ADD_REMOVE
     # On the diagonal both numbers; off it 2 + 4 + 2 pairs of columns of different groups, and 5 cells of the intercept.
     assert [release.shape[0] for release in plan.released.values()] == [6, 2 + count, 8 + 5]
-    fit = spec.run(as_rows(X, y, prep), [plan], Source(seed=0))[0]
+    fit = spec.run(ArrayRows(X, y, prep), [plan], Source(seed=0))[0]
     matrix, _ = moment_matrix(plan.problem, fit.released)
     assert matrix[0, 1] == 0
     assert matrix[1, 1] == matrix[1, 5] / prep.geometry.intercept * prep.geometry.half_width
@@ -438,7 +440,7 @@ def test_ridge_of_columns_without_a_diagonal_cell_is_that_of_others(delta):
     spec = FunctionalMechanism(approximation="taylor")
     plan = spec.plan(problem_of(prep), 50.0, delta)
     assert list(plan.released) == ["linear", "off_diagonal"]
-    fit = spec.run(as_rows(X, y, prep), [plan], Source(seed=0))[0]
+    fit = spec.run(ArrayRows(X, y, prep), [plan], Source(seed=0))[0]
     block = plan.released["linear"]
     deviation = block.deviation / best_weight(prep.geometry, Neighbouring.REPLACE_ONE, spec.coef_norm, delta > 0)[0]
     matrix, vector = moment_matrix(plan.problem, fit.released)

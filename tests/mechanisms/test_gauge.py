@@ -17,7 +17,7 @@ from dplr.mechanisms.perturbation.ridge import gauge_deviations, gauge_ridges
 from dplr.noise import Source
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import LOGISTIC, soft_huber, soft_logistic
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 from dplr.rows.queries.losses import LossGradient
 
 BOUNDS = dplr.Bounds({"a": (-1, 1), "b": {"levels": ["u", "v", "w"]}, "c": (0, 10)})
@@ -136,7 +136,7 @@ def test_marked_rows_lie_in_the_body_that_their_noise_is_drawn_for(relation):
     X = pd.DataFrame({"a": [0.0, 5.0, None, 1e9, 2.0, None], "b": [1.0, -1.0, 7.0, 0.0, 0.3, 0.0]})
     prep = layout_prep(bounds.for_columns(list(X), 2), True, (0.0, 1.0)).weighted(plan.minimisation.weights)
     query = LossGradient(LOGISTIC, 3, True)
-    rows = [-2 * as_rows(X[i : i + 1], np.ones(1), prep).sum(query, np.zeros(4)).gradient for i in range(6)]
+    rows = [-2 * ArrayRows(X[i : i + 1], np.ones(1), prep).sum(query, np.zeros(4)).gradient for i in range(6)]
     lengths = gauge(np.array(rows), [(widths[0], 2), (widths[2], 1), (0.5, 1)])
     assert (lengths == 1).all()
     assert [row[1] > 0 for row in rows] == [False, False, True, False, False, True]
@@ -155,7 +155,7 @@ def test_blocks_of_products_lie_in_the_body_that_their_noise_is_drawn_for(relati
     X = pd.DataFrame({"a": [0.0, 5.0, 9e9, 1.0, 2.5, -3.0], "b": ["u", "w", None, "v", "?", "v"]})
     prep = layout_prep(bounds.for_columns(list(X), 2), True, (0.0, 1.0)).weighted(plan.minimisation.weights)
     query = LossGradient(LOGISTIC, 10, True)
-    rows = [-2 * as_rows(X[i : i + 1], np.ones(1), prep).sum(query, np.zeros(11)).gradient for i in range(6)]
+    rows = [-2 * ArrayRows(X[i : i + 1], np.ones(1), prep).sum(query, np.zeros(11)).gradient for i in range(6)]
     lengths = gauge(np.array(rows), [(widths[0], 1), (widths[1], 4), (widths[5], 4), (widths[9], 1), (0.5, 1)])
     assert (lengths == 1).all()
     found = [np.sign(row[5:9]).astype(int).tolist() for row in rows]
@@ -167,7 +167,7 @@ def test_weighted_rows_are_the_rows_times_their_weights():
     X, y = frame(400)
     plan = dplr.plan(n_rows=400, n_features=3, bounds=BOUNDS, eps=0.5, mechanism="objective")
     prep = layout_prep(BOUNDS.for_columns(list(X), 3), True, (0.0, 1.0))
-    rows, weights = as_rows(X, y.astype(float), prep), plan.minimisation.weights
+    rows, weights = ArrayRows(X, y.astype(float), prep), plan.minimisation.weights
     coef = np.linspace(-1, 1, 6)
     query = LossGradient(LOGISTIC, 5, True)
     plain = rows.total(query, coef * np.array(weights)).gradient

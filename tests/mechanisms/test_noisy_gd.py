@@ -20,7 +20,7 @@ from dplr.privacy.guarantees import Gaussian, Neighbouring, Poisson
 from dplr.problem.losses import LOGISTIC, SQUARED
 from dplr.problem.plan import Descent
 from dplr.problem.problem import Problem
-from dplr.rows import ALL, as_rows, chosen
+from dplr.rows import ALL, ArrayRows, chosen
 from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
 from dplr.rows.queries.totals import Faults, Total, stack
 from made_rows import make_data, make_prep
@@ -340,7 +340,7 @@ def test_every_release_is_the_floored_sum_of_its_rows_plus_its_own_noise(options
     prep = make_prep("cube", 2)
     problem = Problem(LOGISTIC, prep.geometry, Neighbouring.REPLACE_ONE, 100, None, ())
     mechanism = spec(steps=6, learning_rate=2.0, momentum=0.0, standardise="off", **options)
-    source, rows = Recorded(), as_rows(X, y, prep)
+    source, rows = Recorded(), ArrayRows(X, y, prep)
     batches, levels = "batch" in options, [1.0, 3.0]
     fits = fitting.run_many(rows, problem, mechanism, levels, 1e-5, NullLedger(), source)
     plans = [mechanism.plan(problem, eps, 1e-5) for eps in levels]
@@ -472,7 +472,7 @@ def run(book, track, loss=LOGISTIC, **options):
     prep = make_prep("cube", 2, labels=loss.classification)
     problem = Problem(loss, prep.geometry, Neighbouring.REPLACE_ONE, 100, None, ())
     mechanism = spec(steps=8, standardise="off", **options)
-    return fitting.run_many(as_rows(X, y, prep), problem, mechanism, [1.0], 1e-5, book, Source(), track)
+    return fitting.run_many(ArrayRows(X, y, prep), problem, mechanism, [1.0], 1e-5, book, Source(), track)
 
 
 def test_an_interrupt_between_steps_releases_nothing_and_leaves_the_budget_spent():

@@ -22,7 +22,7 @@ from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.cells import second_moments
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import LOGISTIC
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 from dplr.rows.queries.clipped import on_coef_grid
 from sensitivity_search import random_rows
 
@@ -210,7 +210,7 @@ def test_squares_have_noise_of_their_own_and_are_those_at_what_was_released():
     plan, released = record.plan, record.parts[0]
     along, block = hessian.axes(plan, released), plan.statement.released[squares.NAME]
     query = squares.ScoreSquares(LOGISTIC, 2, True, prep.geometry.row_norm, along.directions)
-    exact = as_rows(X, y, prep).total(query, on_coef_grid(scaled(est))).integers(-40) * 2.0**-40
+    exact = ArrayRows(X, y, prep).total(query, on_coef_grid(scaled(est))).integers(-40) * 2.0**-40
     noise = released[squares.NAME] - exact
     assert (np.abs(noise) < 15 * block.scale).all()
     assert (noise != 0).all()
@@ -275,7 +275,7 @@ def released_of(target, plan, source, runs):
     """The Hessian at 0 of seven rows, the last of which is `target`."""
     rows = np.vstack([np.tile([0.3, -0.2], (6, 1)), [target]]) if target is not None else np.tile([0.3, -0.2], (6, 1))
     prep = box_prep([(-1.0, 1.0)] * 2, True, (0.0, 1.0))
-    given = as_rows(rows, np.ones(len(rows)), prep)
+    given = ArrayRows(rows, np.ones(len(rows)), prep)
     found = [hessian.released_hessian(given, np.zeros(3), plan, source) for _ in range(runs)]
     cells = [[block for name, block in each.items() if name.startswith("hessian")] for each in found]
     return np.array([np.concatenate(each) for each in cells])

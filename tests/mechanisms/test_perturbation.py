@@ -23,7 +23,7 @@ from dplr.privacy.guarantees import Approx, Neighbouring, Pure
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import LOGISTIC, SQUARED, huber_svm
 from dplr.problem.problem import Problem
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 from dplr.solvers.certificate import NotCertified, fine_rounding_bound, gradient_rounding_bound
 
 LOSSES = [LOGISTIC, huber_svm(0.5)]
@@ -43,7 +43,7 @@ def problem_of(d, *, loss=LOGISTIC, n=400, l2=0.05, relation="replace_one", inte
 
 
 def run(mechanism, X, y, problem, prep, eps=1.0, delta=0.0, seed=None):
-    rows = as_rows(X, y, prep)
+    rows = ArrayRows(X, y, prep)
     return fitting.run(rows, problem, mechanism, eps, delta, NullLedger(), Source(seed))
 
 
@@ -271,7 +271,7 @@ def test_a_missed_tolerance_releases_nothing_and_stays_spent(mechanism, monkeypa
 
     X, y = ball_data()
     problem, prep = problem_of(3)
-    rows, budget = as_rows(X, y, prep), Budget()
+    rows, budget = ArrayRows(X, y, prep), Budget()
     monkeypatch.setattr(erm, "minimise", missed)
     with pytest.raises(NotCertified):
         fitting.run(rows, problem, dplr.mechanisms.as_mechanism(mechanism), 1.0, 0.0, budget, Source())
@@ -283,7 +283,7 @@ def test_a_fault_in_the_data_gives_the_budget_back_before_noise(mechanism, entro
     X, y = ball_data()
     X[7, 1] = np.nan
     problem, prep = problem_of(3)
-    rows, budget = as_rows(X, y, prep), Budget()
+    rows, budget = ArrayRows(X, y, prep), Budget()
     with pytest.raises(ValueError, match="must be finite"):
         fitting.run(rows, problem, dplr.mechanisms.as_mechanism(mechanism), 1.0, 0.0, budget, Source())
     assert budget.events == ["reserve", "refund"]
@@ -443,7 +443,7 @@ def test_many_fits_reserve_for_every_release_before_the_first_row_is_read():
     X, y = ball_data()
     problem, prep = problem_of(3)
     budget = Budget()
-    rows = as_rows(X, y, prep)
+    rows = ArrayRows(X, y, prep)
     fits = fitting.run_many(rows, problem, dplr.ObjectivePerturbation(), [1.0, 2.0, 1.0], 0.0, budget, Source())
     assert len(fits) == 3
     assert budget.events == [("reserve", 3), "draw", "commit"]  # all or nothing
@@ -535,7 +535,7 @@ def test_noise_that_pays_for_the_tolerance_is_drawn_for_every_release(delta, mon
     monkeypatch.setattr(source, "norm_gamma", lambda scale, size: np.full(size, added * (scale in tolerance)))
 
     def fits():
-        rows = as_rows(X, y, prep)
+        rows = ArrayRows(X, y, prep)
         return fitting.run_many(rows, problem, dplr.ObjectivePerturbation(), [1.0, 2.0], delta, NullLedger(), source)
 
     quiet = fits()
@@ -646,7 +646,9 @@ def test_many_fits_of_output_perturbation_start_from_the_minimum_of_their_own_ri
     problem, prep = problem_of(3, l2=None)
     source, levels = Source(), [0.5, 50.0, 0.5]
     monkeypatch.setattr(source, "norm_gamma", lambda scale, size: np.zeros(size))
-    fits = fitting.run_many(as_rows(X, y, prep), problem, dplr.OutputPerturbation(), levels, 0.0, NullLedger(), source)
+    fits = fitting.run_many(
+        ArrayRows(X, y, prep), problem, dplr.OutputPerturbation(), levels, 0.0, NullLedger(), source
+    )
     ridges = [dplr.OutputPerturbation().plan(problem, eps, 0.0).minimisation.ridge for eps in levels]
     assert ridges[0] > 2 * ridges[1]
     for fit, ridge in zip(fits, ridges, strict=True):

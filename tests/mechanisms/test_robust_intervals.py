@@ -17,7 +17,7 @@ from dplr.problem.cells import second_moments
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import SQUARED
 from dplr.problem.problem import Problem
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 from dplr.rows.queries.clipped import on_coef_grid
 from dplr.rows.queries.meat import meat_moments
 
@@ -91,7 +91,7 @@ def test_every_block_has_noise_of_its_own(delta):
     geometry, released = record.plan.problem.geometry, record.parts[0]
     query = meat_moments(geometry.d, True, geometry.row_norm, largest_residual(record.plan.problem))
     point = on_coef_grid(ROBUST._least_squares(record.plan, released))
-    squares = as_rows(X, y, record.prep).total(query, point).integers(-40) * 2.0**-40
+    squares = ArrayRows(X, y, record.prep).total(query, point).integers(-40) * 2.0**-40
     exact = exact | {name: squares[cells] for name, cells in meat_cells(geometry).items()}
     noises = {name: released[name] - exact[name] for name in released if len(released[name]) > 1}
     assert len(noises) == 5

@@ -187,7 +187,7 @@ def test_derived_cells_are_those_of_the_exact_hessian(relation, kinds, fit_inter
     """Without noise the matrix of the equation is sum h v v', whatever the layout leaves out."""
     if "m" in kinds and not fit_intercept:
         pytest.skip("marks need an intercept")
-    from dplr.rows import as_rows
+    from dplr.rows import ArrayRows
 
     prep, X, y = make_groups(kinds, 3000, fit_intercept=fit_intercept)
     problem = Problem(LOGISTIC, prep.geometry, Neighbouring(relation), 3000, None, ())
@@ -196,7 +196,7 @@ def test_derived_cells_are_those_of_the_exact_hessian(relation, kinds, fit_inter
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        rows = as_rows(X, y, prep)
+        rows = ArrayRows(X, y, prep)
         (fit,) = dplr.ScoreRelease().run(rows, [plan], Source(0))
         point = rounds.last_point(plan, fit.released)
         exact = rows.total(rounds.query_of(problem), point)

@@ -18,7 +18,7 @@ from dplr.privacy.gaussian import gaussian_log_delta, gaussian_mu
 from dplr.privacy.guarantees import Gaussian, Neighbouring
 from dplr.problem.losses import LOGISTIC, SQUARED
 from dplr.problem.problem import Problem
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 from dplr.rows.queries.clipped import LARGEST_COEF, ClippedGradient
 from dplr.rows.queries.columns import ColumnMoments
 from made_rows import make_groups
@@ -47,7 +47,7 @@ def fit(X, y, eps=1.0, delta=1e-5, bounds=BOUNDS, **options):
 
 def problem_of(kinds="nn3", n=200, loss=LOGISTIC, neighbouring=Neighbouring.REPLACE_ONE):
     prep, X, y = make_groups(kinds, n)
-    return Problem(loss, prep.geometry, neighbouring, n, None, ()), as_rows(X, y, prep)
+    return Problem(loss, prep.geometry, neighbouring, n, None, ()), ArrayRows(X, y, prep)
 
 
 # What it costs
@@ -134,7 +134,7 @@ def test_every_release_is_the_floored_sum_of_its_rows_plus_its_own_noise(neighbo
     problem, rows = problem_of("nn3", loss=LOGISTIC, neighbouring=neighbouring)
     if loss is SQUARED:
         prep, X, y = make_groups("nn3", 200)
-        rows = as_rows(X, y, type(prep)(prep.geometry, prep.shift, prep.scale, prep.low, prep.high))
+        rows = ArrayRows(X, y, type(prep)(prep.geometry, prep.shift, prep.scale, prep.low, prep.high))
         problem = Problem(SQUARED, prep.geometry, neighbouring, 200, None, ())
     mechanism, source = spec(steps=4, learning_rate=2.0), Recorded()
     done = fitting.run_many(rows, problem, mechanism, [1.0, 3.0], 1e-5, NullLedger(), source)
@@ -229,7 +229,7 @@ def test_no_row_leaves_the_unit_ball_in_any_frame_and_the_next_power_of_two_woul
 
 def test_standardised_rows_are_centred_and_have_the_mean_square_norm_one():
     prep, X, y = make_groups("nn3", 20_000)
-    problem, rows = Problem(LOGISTIC, prep.geometry, Neighbouring.REPLACE_ONE, 20_000, None, ()), as_rows(X, y, prep)
+    problem, rows = Problem(LOGISTIC, prep.geometry, Neighbouring.REPLACE_ONE, 20_000, None, ()), ArrayRows(X, y, prep)
     found = fitting.run(rows, problem, spec(steps=1), math.inf, 0.0, NullLedger(), Source(0))
     frame = frame_of(found.released, spec(steps=1).plan(problem, math.inf, 0.0))
     scaled = np.clip(X, -1, 1) * prep.geometry.half_width

@@ -24,7 +24,7 @@ from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.unit import ROW, Unit
 from dplr.problem.losses import LOGISTIC, SQUARED
 from dplr.problem.problem import Problem
-from dplr.rows import RowWeights, as_rows
+from dplr.rows import ArrayRows, RowWeights
 
 PERSON, SEVERAL = Unit("id"), Unit("id", rows_per_person=3)
 WEIGHTED, CLASSES = Unit(weight_max=4.0), Unit(class_weights=(("0", 1.0), ("1", 3.0)))
@@ -64,7 +64,7 @@ def test_without_noise_moments_are_those_of_the_weighted_rows():
     for unit, weights in ((PERSON, np.full(60, 1 / 3)), (WEIGHTED, rng.random(60))):
         ids = persons if unit is PERSON else None
         weights = np.floor(weights * 2**30) / 2**30
-        rows = as_rows(X, y, prep, weights=RowWeights(weights, ids, 20 if unit is PERSON else 60))
+        rows = ArrayRows(X, y, prep, weights=RowWeights(weights, ids, 20 if unit is PERSON else 60))
         problem = replace(problem_of(unit), n_rows=rows.units)
         fit = fitting.run(rows, problem, FunctionalMechanism(), math.inf, 0.0, NullLedger(), Source())
         v = np.column_stack([X / math.sqrt(2), np.full(60, 0.5)])
@@ -187,7 +187,7 @@ def test_units_are_counted_where_a_reference_bounds_their_number():
     for count in (16, 17):
         ids = np.repeat(np.arange(count), 100)
         weights = RowWeights(np.full(len(ids), math.floor(2**30 / 100) / 2**30), ids, count)
-        rows = as_rows(np.zeros((len(ids), 1)), np.zeros(len(ids)), prep, weights=weights)
+        rows = ArrayRows(np.zeros((len(ids), 1)), np.zeros(len(ids)), prep, weights=weights)
         if count == 16:
             OutputPerturbation().check_rows(rows, problem)
         else:

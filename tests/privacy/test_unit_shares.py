@@ -8,7 +8,7 @@ import pytest
 from dplr.bounds.scaling import ball_prep, box_prep
 from dplr.privacy import sensitivity
 from dplr.problem.losses import LOGISTIC, SQUARED
-from dplr.rows import RowWeights, as_rows
+from dplr.rows import ArrayRows, RowWeights
 from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
 from dplr.rows.queries.columns import ColumnMoments
 from dplr.rows.queries.meat import meat_moments
@@ -35,7 +35,7 @@ def sums(query, point, prep, X, y, weights):
     found = []
     for rows, labels, of_rows in zip(X, y, weights, strict=True):
         unit = RowWeights(of_rows, np.zeros(ROWS, np.int64), 1)
-        total = as_rows(rows, labels, prep, weights=unit).total(query, point)
+        total = ArrayRows(rows, labels, prep, weights=unit).total(query, point)
         found.append(np.asarray(total.integers(total.exponent), np.float64) * 2.0**total.exponent)
     return np.array(found)
 
@@ -120,7 +120,7 @@ def test_squared_residuals_of_weighted_rows_move_by_at_most_their_sensitivity():
 def test_the_constant_and_the_label_of_a_weighted_row_are_what_they_are(weight):
     """Lemma 2: the cells of a row of weight a are those of a row of the same domain, times one number of at most a."""
     prep = box_prep([(-1.0, 1.0)], True, (-1.0, 1.0))
-    rows = as_rows(np.array([[0.7]]), np.array([1.0]), prep, weights=RowWeights(np.array([weight]), None, 1))
+    rows = ArrayRows(np.array([[0.7]]), np.array([1.0]), prep, weights=RowWeights(np.array([weight]), None, 1))
     cells = np.array([0, 1, 1, 2]), np.array([1, 1, 2, 2])
     x, one, label, square = rows.total(Moments(1, True)).integers(-40, cells).tolist()
     assert label == 2 * one

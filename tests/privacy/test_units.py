@@ -21,7 +21,7 @@ from dplr.privacy.unit import ROW, Unit
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import LOGISTIC, SQUARED
 from dplr.problem.problem import Problem
-from dplr.rows import RowWeights, as_rows
+from dplr.rows import ArrayRows, RowWeights
 from dplr.rows.queries.moments import Moments
 from unit_search import norm_of, shares, weights_of, worst_person_score, worst_persons, worst_ratio
 
@@ -108,7 +108,7 @@ def test_shares_are_the_integers_that_the_kernel_sums(whole):
     targets = np.trunc(targets * 2**20) / 2**20
     total = shares(rows, targets, weights, prep.geometry).sum(axis=0)
     persons = RowWeights(weights.ravel(), np.repeat(np.arange(40), 3), 40)
-    summed = as_rows(rows.reshape(-1, 3), targets.ravel(), prep, weights=persons).total(Moments(3, True))
+    summed = ArrayRows(rows.reshape(-1, 3), targets.ravel(), prep, weights=persons).total(Moments(3, True))
     for name, cells in blocks(prep.geometry, True).items():
         assert (summed.integers(-40, cells) == np.rint(total[cells] * 2**40)).all(), name
 

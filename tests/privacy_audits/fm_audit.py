@@ -22,7 +22,7 @@ from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.geometry import GRID, INTERCEPT, Geometry
 from dplr.problem.losses import LOGISTIC, SQUARED
 from dplr.problem.problem import Problem
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ def releases(case, prep, X, y, eps, source, runs=1):
     delta = case.delta if math.isfinite(eps) else 0.0
     n_rows = None if case.relation is Neighbouring.ADD_REMOVE else len(X)
     problem = Problem(loss, prep.geometry, case.relation, n_rows, None, ())
-    fits = fitting.run_many(as_rows(X, y, prep), problem, case.spec, [eps] * runs, delta, NullLedger(), source)
+    fits = fitting.run_many(ArrayRows(X, y, prep), problem, case.spec, [eps] * runs, delta, NullLedger(), source)
     scales = np.concatenate([np.full(r.shape, r.scale) for r in fits[0].statement.released.values()])
     return np.array([np.concatenate(list(fit.released.values())) for fit in fits]), scales
 

@@ -18,7 +18,7 @@ from dplr.mechanisms.functional.drawing import add_noise
 from dplr.moments.law import cells, plan_release
 from dplr.moments.released import scaled_problem
 from dplr.noise import Source
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 from dplr.rows.queries.moments import Moments
 
 NAN = math.nan
@@ -71,7 +71,7 @@ def releases(case, X, eps, source, runs=1):
     prep = layout_prep(layout, True, None)
     problem = scaled_problem(layout, case.relation, None if case.relation == "add_remove" else len(X))
     plan = plan_release(problem, eps, case.delta if math.isfinite(eps) else 0.0)
-    total = as_rows(X, np.zeros(len(X)), prep).total(Moments(prep.geometry.d, True))
+    total = ArrayRows(X, np.zeros(len(X)), prep).total(Moments(prep.geometry.d, True))
     parts = {name: (total, where, 0) for name, where in cells(prep.geometry, problem.neighbouring).items()}
     plan = replace(plan, statement=replace(plan.statement, reproducible=True))
     scales = np.concatenate([np.full(r.shape, r.scale) for r in plan.statement.released.values()])

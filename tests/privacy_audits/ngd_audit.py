@@ -19,7 +19,7 @@ from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import LOGISTIC
 from dplr.problem.problem import Problem
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 
 EPS, DELTA, OTHERS = 1.0, 1e-5, 400
 
@@ -48,7 +48,7 @@ class Case:
             steps=self.steps, learning_rate=1e-9, clip=0.25, averaging="last", batch=self.batch,
             clipping=self.clipping, composition=self.composition,
         )  # fmt: skip
-        return problem, spec, as_rows(X, y, prep)
+        return problem, spec, ArrayRows(X, y, prep)
 
 
 CASES = {

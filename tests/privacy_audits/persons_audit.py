@@ -22,7 +22,7 @@ from dplr.privacy.unit import Unit
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import LOGISTIC
 from dplr.problem.problem import Problem
-from dplr.rows import as_rows, row_weights
+from dplr.rows import ArrayRows, row_weights
 from fm_audit import FREE, LINEAR, ReleaseAlone
 from perturbation_audit import OPPOSITE, distance_score
 from unit_search import worst_ratio
@@ -80,7 +80,7 @@ class Case:
         ids = np.append(np.arange(self.others), np.full(present, self.others))
         given = None if self.weights is None else np.append(np.ones(self.others), np.full(present, self.weights[which]))
         weights = row_weights(len(X), ids, self.rows_per_person, given, self.weights and 1.0, None, True)
-        return as_rows(X, y, self.prep, weights=weights)
+        return ArrayRows(X, y, self.prep, weights=weights)
 
     def fits(self, which, runs, eps, delta, source):
         return fitting.run_many(self.rows(which), self.problem, self.spec, [eps] * runs, delta, NullLedger(), source)

@@ -21,7 +21,7 @@ from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import LOGISTIC, SQUARED, smoothed_hinge
 from dplr.problem.problem import Problem
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Case:
 
     def rows(self, last):
         X = np.vstack([np.tile(self.shared[0], (self.copies, 1)), [last[0]]]) if self.copies else np.array([last[0]])
-        return as_rows(X, np.append(np.full(self.copies, self.shared[1]), last[1]), self.prep)
+        return ArrayRows(X, np.append(np.full(self.copies, self.shared[1]), last[1]), self.prep)
 
     def scaled(self, row):
         """The auditor's own view of a scaled row: a number, its mark and the constant, or the columns as they are."""

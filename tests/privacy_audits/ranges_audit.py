@@ -24,7 +24,7 @@ from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import LOGISTIC, SQUARED
 from dplr.problem.problem import Problem
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 
 EPS, OTHERS, SHARE = 2.0, 2_000, 0.5
 LARGER = {"_SHARE": SHARE, "_WANTED": 1e-9}  # the default share is too small to be seen beside the models
@@ -82,7 +82,7 @@ class Case:
             X[-1] = 1.0
         if self.relation is Neighbouring.ADD_REMOVE:
             X, y = X[: OTHERS + 1 - side], y[: OTHERS + 1 - side]
-        return as_rows(X, y, self.prep)
+        return ArrayRows(X, y, self.prep)
 
 
 CASES = {

@@ -20,7 +20,7 @@ from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import LOGISTIC
 from dplr.problem.problem import Problem
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 
 EPS, DELTA, OTHERS = 4.0, 1e-5, 50
 
@@ -52,7 +52,7 @@ class Case:
         X[OTHERS:] = row
         y = np.append(np.resize([-1.0, 1.0], OTHERS), np.ones(len(X) - OTHERS))
         problem = Problem(LOGISTIC, prep.geometry, self.neighbouring, OTHERS + 1, None, (), self.start)
-        return problem, ScoreRelease(rounds=self.rounds), as_rows(X, y, prep)
+        return problem, ScoreRelease(rounds=self.rounds), ArrayRows(X, y, prep)
 
 
 # (sqrt 5 + 1) / 2 is 1 / p where the Hessian counts most; this margin has that p.

@@ -17,7 +17,7 @@ from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import LOGISTIC
 from dplr.problem.problem import Problem
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 
 EPS, N_ROWS = 25.0, 2000
 # The coefficients are public; both records contradict them. Other rows make one axis of the Hessian much longer.
@@ -28,7 +28,7 @@ RECORDS = {"replace_one": ((1.0, 0.0), (0.0, 1.0)), "add_remove": ((0.0, 1.0), N
 
 def rows_with(record):
     X = OTHERS if record is None else np.vstack([OTHERS, [record]])
-    return as_rows(X, np.ones(len(X)), ball_prep(2, False, (-1.0, 1.0)))
+    return ArrayRows(X, np.ones(len(X)), ball_prep(2, False, (-1.0, 1.0)))
 
 
 def exact(rows, along, plan):

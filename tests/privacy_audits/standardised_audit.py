@@ -20,7 +20,7 @@ from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import LOGISTIC, SQUARED
 from dplr.problem.problem import Problem
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 
 # A large eps: the columns have a small share of it, which few fits would not show.
 EPS, DELTA, OTHERS, STEPS = 8.0, 1e-5, 500, 2
@@ -60,7 +60,7 @@ class Case:
             X[-1] = last
         loss, clippable = (SQUARED, (0,)) if self.clipped else (LOGISTIC, ())
         problem = Problem(loss, prep.geometry, self.neighbouring, OTHERS + 1, None, (), clippable=clippable)
-        return problem, SPEC, as_rows(X, y, prep)
+        return problem, SPEC, ArrayRows(X, y, prep)
 
 
 def _spread(last):
@@ -76,7 +76,7 @@ def _spread(last):
         X[first : first + count, 0], y[first : first + count] = size * signs, target * signs
     X[-1] = max(last, 0.0)
     problem = Problem(SQUARED, prep.geometry, Neighbouring.REPLACE_ONE, n, None, (), clippable=(0,))
-    return problem, SPEC, as_rows(X, y, prep)
+    return problem, SPEC, ArrayRows(X, y, prep)
 
 
 CASES = {

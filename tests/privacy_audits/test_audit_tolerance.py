@@ -2,14 +2,14 @@
 
 import pytest
 
-from dplr.rows.array import minimise as minimise_rows
+from dplr.rows import minimise as minimise_rows
 from patched_copy import measure_on_a_patched_copy
 from tolerance_audit import CASES, measure
 
-FINE, ROWS = "solvers/fine.py", "rows/array/minimise.py"
+FINE, ROWS = "solvers/fine.py", "rows/minimise.py"
 # What float64 found is far better than it can certify: a copy that only skips the pairs would be right by luck.
 BROKEN = [
-    ("many copies", ROWS, "        found = _in_float64(", "        tau = 1e9 * tau\n        found = _in_float64("),
+    ("many copies", ROWS, "        minimum = _in_float64(", "        tau = 1e9 * tau\n        minimum = _in_float64("),
     ("many copies", FINE, "exact_product(ridge, away)", "exact_product(0.999 * ridge, away)"),
     ("descent", FINE, "        if bound <= tau:\n            return high, bound\n        high, low",
      "        if bound <= 1e9 * tau:\n            return high, bound\n        high, low"),

@@ -11,8 +11,8 @@ import numpy as np
 
 from dplr.bounds.scaling import ball_prep
 from dplr.problem.losses import LOGISTIC
-from dplr.rows import as_rows
-from dplr.rows.array import minimise as minimise_rows
+from dplr.rows import ArrayRows
+from dplr.rows import minimise as minimise_rows
 from dplr.solvers.certificate import NotCertified, Objective, least_tolerance, pass_limit
 from sixty_digits import distance_to_minimum
 
@@ -40,7 +40,7 @@ def measure(name, runs):
         norm = float(np.linalg.norm(objective.linear)) * (1 + 1e-12)
         tau = least_tolerance(LOGISTIC, n, 3, 1.0, ridge, 0.0, norm)
         limit = pass_limit(LOGISTIC, n, 1.0, ridge, tau, norm)
-        rows = as_rows(np.repeat(X, counts, axis=0), np.repeat(y, counts), prep)
+        rows = ArrayRows(np.repeat(X, counts, axis=0), np.repeat(y, counts), prep)
         coef, _ = rows.minimise(objective, tau, limit)
         worst = max(worst, ridge * distance_to_minimum(X, y, counts, prep, objective, coef) / tau)
     return worst

@@ -23,7 +23,7 @@ from dplr.problem.losses import LOGISTIC, SQUARED, poisson
 from dplr.problem.losses.knots import knotted
 from dplr.problem.losses.loss import loss_of
 from dplr.problem.problem import Problem
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 from dplr.rows.queries.losses import LossGradient, LossGradientHessian
 from dplr.solvers.certificate import Objective, gradient_rounding_bound, least_tolerance, pass_limit
 from own_losses import KNOTTED, own_log_cosh, own_logistic
@@ -68,7 +68,7 @@ def test_the_kernels_keep_the_stated_constants_at_every_margin(path, loss):
     worst = 0.0
     for y in (0.0, 1.0) if loss.classification else (-1.0, -0.3, 1.0):
         prep = ball_prep(1, False, (0.0, 1.0) if loss.classification else None)
-        rows, query = as_rows(np.full((1, 1), 0.5), np.full(1, y), prep), LossGradientHessian(loss, 1, False)
+        rows, query = ArrayRows(np.full((1, 1), 0.5), np.full(1, y), prep), LossGradientHessian(loss, 1, False)
         sums = [rows.total(query, np.array([2 * place])) for place in z[::7]]
         slopes, weights = (np.array(part) for part in zip(*((2 * s.gradient[0], 4 * s.hessian[0, 0]) for s in sums),
                                                           strict=True))  # fmt: skip
@@ -319,7 +319,7 @@ def test_rounding_of_the_gradient_is_below_its_bound_and_the_minimum_is_certifie
     X /= np.maximum(1, np.linalg.norm(X, axis=1))[:, None] * 1.001
     y = rng.integers(0, 2, n).astype(float) if loss.classification else rng.uniform(-1, 1, n)
     prep = ball_prep(d, True, (0.0, 1.0) if loss.classification else None)
-    rows, coef = as_rows(X, y, prep), size * rng.normal(size=d + 1)
+    rows, coef = ArrayRows(X, y, prep), size * rng.normal(size=d + 1)
     exact = gradient_of(X, y, prep, loss, coef, np.zeros(d + 1))
     found = rows.total(LossGradient(loss, d, True), coef).gradient
     error = float(mp.norm([mp.mpf(a) - b for a, b in zip(found.tolist(), exact, strict=True)]))

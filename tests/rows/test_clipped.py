@@ -16,7 +16,7 @@ import reference
 from dplr._core import ClippedRows, RowMap, cpu_paths
 from dplr.bounds.scaling import ball_prep
 from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm
-from dplr.rows import as_rows, chosen
+from dplr.rows import ArrayRows, chosen
 from dplr.rows.queries.clipped import ClippedGradient, clipped_rows, on_coef_grid
 from loops import loop
 from made_rows import make_data, make_prep
@@ -56,7 +56,7 @@ def case(kind, d, loss, n=131, **options):
 @loop("d", [1, 2, 3, 4, 7, 8, 9, 13, 15, 16, 17, 31, 32, 33, 64, 65, 105])
 def test_sums_equal_the_numpy_twin_in_every_bit(path, kind, loss, d):
     X, y, prep, clip, sums = with_sums_of_the_twin(kind, loss, d)
-    assert integers(as_rows(X, y, prep).total(query_of(prep, loss, clip), point(prep))) == sums
+    assert integers(ArrayRows(X, y, prep).total(query_of(prep, loss, clip), point(prep))) == sums
 
 
 @functools.cache  # the twin is slow, and has no path
@@ -73,7 +73,7 @@ def test_many_models_at_once_equal_one_after_another_in_every_bit(path, kind, lo
     X, y, prep = case(kind, 9, loss)
     clips = np.geomspace(0.01, 4, models)
     coefs = [np.array([point(prep, seed=seed + 100 * k) for k in range(1 + seed % 3)]) for seed in range(models)]
-    rows = as_rows(X, y, prep)
+    rows = ArrayRows(X, y, prep)
     together = rows.totals([query_of(prep, loss, clip) for clip in clips], coefs)
     for total, clip, points in zip(together, clips, coefs, strict=True):
         for k, coef in enumerate(points):
@@ -85,8 +85,8 @@ def test_many_models_at_once_equal_one_after_another_in_every_bit(path, kind, lo
 @pytest.mark.parametrize("options", [{"block_rows": 1}, {"block_rows": 7}, {"threads": 2}, {"threads": 5}])
 def test_blocks_and_threads_change_no_bit(path, kind, options):
     X, y, prep = case(kind, 6, LOGISTIC, n=9_011)
-    whole = as_rows(X, y, prep, threads=1).total(query_of(prep, LOGISTIC), point(prep))
-    other = as_rows(X, y, prep, **options).total(query_of(prep, LOGISTIC), point(prep))
+    whole = ArrayRows(X, y, prep, threads=1).total(query_of(prep, LOGISTIC), point(prep))
+    other = ArrayRows(X, y, prep, **options).total(query_of(prep, LOGISTIC), point(prep))
     assert_array_equal(other.hi, whole.hi)
     assert_array_equal(other.lo, whole.lo)
 
@@ -128,7 +128,7 @@ def test_what_fresh_memory_holds_does_not_matter(path, kind, d, monkeypatch):
 
     monkeypatch.setattr(np, "empty", spoiled)
     monkeypatch.setattr("dplr.rows.array.clipped._MOST_KEPT_BYTES", 0)
-    rows, query, points = as_rows(X, y, prep), query_of(prep, LOGISTIC), np.tile(point(prep), (33, 1))
+    rows, query, points = ArrayRows(X, y, prep), query_of(prep, LOGISTIC), np.tile(point(prep), (33, 1))
     for kept in ((), (False,), (False, True)):
         for chosen_ones in kept:
             rows.clipped_sums.kernel.keep(chosen=chosen_ones)
@@ -143,13 +143,13 @@ def test_order_layout_and_kind_of_array_change_no_bit(path, kind):
     X, y, prep = case(kind, 6, LOGISTIC)
     X = X.astype(np.float32)
     order = np.random.default_rng(0).permutation(len(y))
-    expected = integers(as_rows(X.astype(np.float64), y, prep).total(query_of(prep, LOGISTIC), point(prep)))
+    expected = integers(ArrayRows(X.astype(np.float64), y, prep).total(query_of(prep, LOGISTIC), point(prep)))
     wide = np.repeat(X, 2, axis=1)
     for other, target in [
         (X, y), (np.asfortranarray(X), y), (wide[:, ::2], y), (X[order], y[order]), (X[::-1], y[::-1]),
         (pd.DataFrame(X), y), (X, y.astype(np.int64)), (X.astype(">f8"), y), (X, pickle.loads(pickle.dumps(y))),
     ]:  # fmt: skip
-        rows = as_rows(other, target, prep)
+        rows = ArrayRows(other, target, prep)
         assert integers(rows.total(query_of(prep, LOGISTIC), point(prep))) == expected
         (total,) = rows.totals([query_of(prep, LOGISTIC)], [np.tile(point(prep), (2, 1))])
         assert total.integers(total.exponent).tolist() == [expected, expected]
@@ -173,10 +173,10 @@ def test_rows_that_are_kept_on_the_grid_change_no_bit(path, kind, loss, d, monke
             together.integers(together.exponent).tolist(),
         ]
 
-    rows = as_rows(X, y, prep)
+    rows = ArrayRows(X, y, prep)
     expected = sums(rows)
     for layout in (X, np.asfortranarray(X)):
-        kept = as_rows(layout, y, prep)
+        kept = ArrayRows(layout, y, prep)
         for chosen_ones in (False, True):
             kept.clipped_sums.kernel.keep(chosen=chosen_ones)
             assert [each.clipped_sums.kernel.is_kept(chosen=chosen_ones) for each in (kept, rows)] == [True, False]
@@ -191,7 +191,7 @@ def test_rows_are_kept_when_passes_have_paid_for_it_and_memory_allows(monkeypatc
         (2**20, prep, 8, ()), (2**20, box, 2, ()), (2**20, prep, 1, (chosen(np.arange(len(y))),)), (10, prep, None, ()),
     ]:  # fmt: skip
         monkeypatch.setattr("dplr.rows.array.clipped._MOST_KEPT_BYTES", most_bytes)
-        rows, query = as_rows(X, y, bounds), query_of(bounds, LOGISTIC)
+        rows, query = ArrayRows(X, y, bounds), query_of(bounds, LOGISTIC)
         kept = []
         for _ in range(12):
             rows.total(query, point(bounds), *options)
@@ -204,14 +204,14 @@ def test_rows_are_kept_when_passes_have_paid_for_it_and_memory_allows(monkeypatc
 def test_chosen_rows_count_as_often_as_they_are_named(path, kind, n):
     X, y, prep = case(kind, 13, LOGISTIC, n=200)
     index = np.random.default_rng(1).integers(200, size=n)
-    some = as_rows(X, y, prep).total(query_of(prep, LOGISTIC), point(prep), chosen(index))
-    alone = as_rows(X[index], y[index], prep).total(query_of(prep, LOGISTIC), point(prep))
+    some = ArrayRows(X, y, prep).total(query_of(prep, LOGISTIC), point(prep), chosen(index))
+    alone = ArrayRows(X[index], y[index], prep).total(query_of(prep, LOGISTIC), point(prep))
     assert integers(some) == integers(alone)
 
 
 def test_no_rows_are_chosen_and_the_sum_is_zero(path):
     X, y, prep = case("ball", 3, LOGISTIC)
-    assert not any(integers(as_rows(X, y, prep).total(query_of(prep, LOGISTIC), point(prep), chosen([]))))
+    assert not any(integers(ArrayRows(X, y, prep).total(query_of(prep, LOGISTIC), point(prep), chosen([]))))
 
 
 def hard_rows(rng, d):
@@ -243,7 +243,7 @@ def test_no_row_moves_the_sum_by_more_than_the_clip(path, kind, loss, d):
             for coef in (point(prep), on_coef_grid(np.full(query.shape, -1e300)), np.zeros(query.shape)):
                 label = y[rng.integers(len(y))] if loss.classification else rng.choice([1e308, -1e308, 5e-324, 0.5])
                 # Summed without the check for faults, which the guarantee must not rest on.
-                total = as_rows(x[np.newaxis], np.array([label]), prep).sum(query, coef)
+                total = ArrayRows(x[np.newaxis], np.array([label]), prep).sum(query, coef)
                 units = Fraction(clip) / Fraction(2) ** total.exponent
                 squared = sum(k * k for k in integers(total))
                 assert squared <= units**2
@@ -266,9 +266,9 @@ def test_rows_that_a_box_leaves_outside_the_ball_count_as_zero(path):
 @pytest.mark.parametrize("kind", KINDS)
 def test_rows_that_are_not_finite_and_unknown_labels_are_refused_and_count_as_zero(path, kind):
     X, y, prep = case(kind, 3, LOGISTIC, n=20)
-    good = integers(as_rows(X[2:], y[2:], prep).total(query_of(prep, LOGISTIC), point(prep)))
+    good = integers(ArrayRows(X[2:], y[2:], prep).total(query_of(prep, LOGISTIC), point(prep)))
     X[0, 1], y[1] = np.nan, 7.0
-    rows = as_rows(X, y, prep)
+    rows = ArrayRows(X, y, prep)
     total = rows.sum(query_of(prep, LOGISTIC), point(prep))
     assert (total.faults.non_finite_rows, total.faults.unknown_labels) == (1, 1)
     assert integers(total) == good
@@ -282,14 +282,14 @@ def test_sums_beyond_64_bits_are_exact(path):
     prep = ball_prep(1, False, None)
     n = 4_200_000
     X, y = np.broadcast_to(np.ones((1, 1)), (n, 1)), np.broadcast_to(-np.ones(1), (n,))
-    total = as_rows(X, y, prep).total(query_of(prep, SQUARED, 1.0), np.zeros(1))
+    total = ArrayRows(X, y, prep).total(query_of(prep, SQUARED, 1.0), np.zeros(1))
     assert int(total.integers(total.exponent)[0]) == n * (2**20 - 1) * 2**20  # the clip is rounded down by a unit
 
 
 def test_residuals_of_the_logistic_loss_are_as_close_as_proved(path):
     """A short row and a small clip, which caps nothing, show residuals to 2^-27."""
     x, clip = 2.0**-8, 2.0**-7
-    rows = as_rows(np.array([[x]]), np.ones(1), ball_prep(1, False, (-1.0, 1.0)))
+    rows = ArrayRows(np.array([[x]]), np.ones(1), ball_prep(1, False, (-1.0, 1.0)))
     query = query_of(rows.prep, LOGISTIC, clip)
     for coef in on_coef_grid(np.linspace(-4095, 4095, 1001)[:, None]):
         total = rows.total(query, coef)
@@ -300,7 +300,7 @@ def test_residuals_of_the_logistic_loss_are_as_close_as_proved(path):
 
 def test_points_off_the_grid_or_too_far_are_refused(path):
     X, y, prep = case("ball", 3, LOGISTIC)
-    rows = as_rows(X, y, prep)
+    rows = ArrayRows(X, y, prep)
     for coef in (np.full(4, 0.1), np.full(4, 2048.5), np.full(4, np.nan), np.full(4, np.inf)):
         with pytest.raises(ValueError, match="coef must"):
             rows.total(query_of(prep, LOGISTIC), coef)
@@ -319,7 +319,7 @@ def test_at_most_three_numbers_a_row_are_kept(path):
     import tracemalloc
 
     X, y, prep = case("ball", 50, SQUARED, n=20_000)
-    rows = as_rows(X, y, prep)
+    rows = ArrayRows(X, y, prep)
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
     rows.total(query_of(prep, SQUARED), point(prep))

@@ -8,7 +8,7 @@ import reference
 from dplr._core import cpu_paths
 from dplr.problem.geometry import GRID
 from dplr.problem.losses import LOGISTIC, SQUARED
-from dplr.rows import ArrayRows, as_rows
+from dplr.rows import ArrayRows
 from dplr.rows.queries.clipped import ClippedGradient, clipped_rows, on_coef_grid
 from dplr.rows.queries.columns import ColumnMoments
 from made_rows import make_data, make_groups, make_prep
@@ -35,7 +35,7 @@ def test_sums_of_columns_equal_the_numpy_twin_in_every_bit(path, kind, d):
     X, y = make_data(kind, 20_011 if d == 2 else 131, d, labels=labels)
     expected = reference.column_moments(X, y, prep)
     for options in ({}, {"block_rows": 7}, {"threads": 3}):
-        assert integers(as_rows(X, y, prep, **options).total(ColumnMoments(d))) == expected
+        assert integers(ArrayRows(X, y, prep, **options).total(ColumnMoments(d))) == expected
 
 
 def test_rows_that_count_as_zero_add_nothing_to_the_columns(path):
@@ -44,11 +44,11 @@ def test_rows_that_count_as_zero_add_nothing_to_the_columns(path):
     X[7, 1], X[11, 0], y[20] = np.nan, np.inf, 7.0
     rest = np.ones(60, bool)
     rest[[7, 11, 20]] = False
-    total = as_rows(X, y, prep).sum(ColumnMoments(3), None)
+    total = ArrayRows(X, y, prep).sum(ColumnMoments(3), None)
     assert integers(total) == reference.column_moments(X[rest], y[rest], prep)
     assert total.faults[:3] == (60, 2, 1)
     with pytest.raises(ValueError, match="must be finite"):
-        as_rows(X, y, prep).total(ColumnMoments(3))
+        ArrayRows(X, y, prep).total(ColumnMoments(3))
 
 
 def test_limbs_of_another_shape_are_refused():
@@ -69,7 +69,7 @@ def test_gradients_of_standardised_rows_equal_the_numpy_twin_in_every_bit(path, 
         prep = type(prep)(prep.geometry, prep.shift, prep.scale, prep.low, prep.high)
     rng, d, c = np.random.default_rng(3), prep.geometry.d, prep.geometry.half_width
     center, factors = rng.uniform(-c / 2, c / 2, d), rng.uniform(0.05, 0.3, d)
-    rows = as_rows(X, y, prep)
+    rows = ArrayRows(X, y, prep)
     if clipped:
         ends = rng.uniform(-c / 4, c / 4, d), np.where(np.isin(np.arange(d), prep.geometry.numbers), c / 3, c)
         prep, rows = prep.clipped(*ends), rows.clipped(*ends)
@@ -95,11 +95,11 @@ def test_standardised_rows_are_the_centred_and_rescaled_ones():
 def test_a_standardised_row_outside_the_ball_counts_as_zero(path):
     prep, X, y = make_groups("nn", 40)
     query, point = ClippedGradient(LOGISTIC, 2, True, 0.3), np.zeros(3)
-    rows = as_rows(X, y, prep).standardised(np.zeros(2), np.array([2.0, 2.0]), 0.5)
+    rows = ArrayRows(X, y, prep).standardised(np.zeros(2), np.array([2.0, 2.0]), 0.5)
     norms = np.linalg.norm(2 * np.clip(X, -1, 1) * prep.geometry.half_width, axis=1)
     inside = norms <= 1
     assert 0 < inside.sum() < 40
-    kept = as_rows(X[inside], y[inside], prep).standardised(np.zeros(2), np.array([2.0, 2.0]), 0.5)
+    kept = ArrayRows(X[inside], y[inside], prep).standardised(np.zeros(2), np.array([2.0, 2.0]), 0.5)
     assert_array_equal(integers(rows.total(query, point)), integers(kept.total(query, point)))
 
 
@@ -113,7 +113,7 @@ def test_a_table_is_encoded_once_for_all_its_frames(monkeypatch):
     frame = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": ["x", "y", "x", "z"]})
     bounds = Bounds.from_dict({"features": {"a": {"lower": 0, "upper": 5}, "b": {"levels": ["x", "y", "z"]}}})
     prep = layout_prep(bounds.for_columns(as_table(frame).columns, 2), True, (0.0, 1.0))
-    rows = as_rows(frame, np.array([0.0, 1.0, 1.0, 0.0]), prep)
+    rows = ArrayRows(frame, np.array([0.0, 1.0, 1.0, 0.0]), prep)
     first = rows.standardised(np.zeros(4), np.full(4, 0.5), 0.5)
     monkeypatch.setattr("dplr.rows.tables.encoder.Encoder.block", None)
     assert isinstance(first, ArrayRows)

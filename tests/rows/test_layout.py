@@ -19,7 +19,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import dplr
 from dplr.bounds.scaling import layout_prep
 from dplr.problem.geometry import GRID
-from dplr.rows import Encoder, as_rows, as_table
+from dplr.rows import ArrayRows, Encoder, as_table
 from dplr.rows.queries.moments import Moments
 
 LIBRARIES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "arrow": pa.table}
@@ -232,7 +232,7 @@ def bounds_and_rows(draw):
 def units(row, prep):
     """One encoded row in grid units, exactly: (d,) integers, from its moments with the intercept's constant."""
     d, constant = prep.geometry.d, round(prep.geometry.intercept * GRID)
-    total = as_rows(row, np.ones(1), replace(prep, layout=None)).sum(Moments(d, True), None)
+    total = ArrayRows(row, np.ones(1), replace(prep, layout=None)).sum(Moments(d, True), None)
     cells = total.hi.astype(object) * 2**32 + total.lo
     entries = [int(cells[j, d]) // constant for j in range(d)]
     assert [int(cells[j, j]) for j in range(d)] == [entry**2 for entry in entries]

@@ -17,7 +17,7 @@ from dplr._core._loss import curves
 from dplr.bounds.scaling import ball_prep
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm, soft_huber, soft_logistic
-from dplr.rows import as_rows, chosen, every
+from dplr.rows import ArrayRows, chosen, every
 from dplr.rows.queries.losses import LossGradient, LossGradientHessian
 from dplr.rows.queries.moments import Moments
 from dplr.solvers.certificate import gradient_rounding_bound
@@ -46,7 +46,7 @@ def coefficients(prep, scale=3.0, seed=7):
 
 def total(X, y, prep, loss, coef, *, hessian=True, selection=None, **options):
     query = (LossGradientHessian if hessian else LossGradient)(loss, prep.geometry.d, prep.geometry.intercept > 0, True)
-    rows = as_rows(X, y, prep, **options)
+    rows = ArrayRows(X, y, prep, **options)
     return rows.total(query, coef) if selection is None else rows.total(query, coef, selection)
 
 
@@ -156,7 +156,7 @@ def test_rows_with_faults_count_as_zero_and_as_in_the_moments(path, kind, labels
     loss = LOGISTIC if labels else NUMERIC[1]
     coef = coefficients(prep)
     query, moments = LossGradientHessian(loss, d, True, True), Moments(d, True)
-    rows = as_rows(X, y, prep)
+    rows = ArrayRows(X, y, prep)
     value = rows.sum(query, coef, every(1))
     assert value.faults[:3] == rows.sum(moments, None, every(1)).faults[:3]
     fine = np.isfinite(X).all(axis=1) & np.isfinite(y) & (~np.isin(y, [5.0, 7.0, 9.0]) | (not labels))
@@ -172,7 +172,7 @@ def test_values_outside_their_bounds_are_counted_as_in_the_moments(path, kind, l
     prep = make_prep(kind, d, labels=labels)
     X, y = make_data(kind, 1000, d, labels=labels)
     X[:3] *= 1e200
-    rows, loss = as_rows(X, y, prep), LOGISTIC if labels else NUMERIC[1]
+    rows, loss = ArrayRows(X, y, prep), LOGISTIC if labels else NUMERIC[1]
     faults = rows.total(LossGradient(loss, d, True), coefficients(prep)).faults
     assert faults == rows.total(Moments(d, True)).faults
     assert sum(faults.outside) > 100
@@ -328,7 +328,7 @@ def test_one_bounded_row_is_meant_by_one_model_and_by_many(path, oracle, length,
         residual = -1 / (1 + mpmath.exp(mpmath.fdot(row, [*map(mpmath.mpf, coef.tolist())])))
         bound = gradient_rounding_bound(LOGISTIC, n, d, 1.0, float(np.linalg.norm(coef)), 0.0, 0.0, 0.0)
         alone = total(X, y, prep, LOGISTIC, coef, hessian=False).gradient
-        many = as_rows(X, y, prep).loss_gradients(LOGISTIC, np.tile(coef, (11, 1)))  # fewer are summed one by one
+        many = ArrayRows(X, y, prep).loss_gradients(LOGISTIC, np.tile(coef, (11, 1)))  # fewer are summed one by one
         for gradient in (alone, many[0], many[-1]):
             error = mpmath.norm([mpmath.mpf(v) - n * residual * e for v, e in zip(gradient.tolist(), row, strict=True)])
             assert float(error) <= bound
@@ -345,7 +345,7 @@ def test_errors_that_do_not_cancel_stay_below_the_theorem_s_count_of_additions(p
     X[:, 0] = 0.5
     exact = [-n * Fraction(residual) * Fraction(entry) for entry in (0.5, *[0] * (d - 1), constant)]
     alone = total(X, y, prep, loss, coef, hessian=False).gradient
-    many = as_rows(X, y, prep).loss_gradients(loss, np.tile(coef, (11, 1)))  # fewer are summed one by one
+    many = ArrayRows(X, y, prep).loss_gradients(loss, np.tile(coef, (11, 1)))  # fewer are summed one by one
     for gradient in (alone, many[0], many[-1]):
         for value, right in zip(gradient.tolist(), exact, strict=False):
             assert abs(Fraction(value) - right) <= 80 * Fraction(2.0**-53) * abs(right)

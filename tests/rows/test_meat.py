@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dplr.bounds.scaling import ball_prep, box_prep
-from dplr.rows import ArrayRows, as_rows
+from dplr.rows import ArrayRows
 from dplr.rows.queries.clipped import on_coef_grid
 from dplr.rows.queries.meat import meat_moments
 
@@ -37,7 +37,7 @@ def test_sums_are_those_of_exact_integers():
     X, y = made()
     prep = box_prep([(-1.0, 1.0)] * 3, True, None, (-1.0, 1.0))
     query = meat_moments(3, True, prep.geometry.row_norm)
-    assert np.array_equal(np.triu(sums(as_rows(X, y, prep), query)), exact(prep, X, y, POINT))
+    assert np.array_equal(np.triu(sums(ArrayRows(X, y, prep), query)), exact(prep, X, y, POINT))
 
 
 def test_residuals_beyond_1_count_as_1():
@@ -45,9 +45,11 @@ def test_residuals_beyond_1_count_as_1():
     prep = box_prep([(-1.0, 1.0)] * 3, True, None, (-1.0, 1.0))
     query = meat_moments(3, True, prep.geometry.row_norm)
     far = on_coef_grid(np.array([0.0, 0.0, 0.0, 40.0]))
-    assert np.array_equal(np.triu(as_rows(X, y, prep).total(query, far).integers(-40)[:4, :4]), exact(prep, X, y, far))
+    assert np.array_equal(
+        np.triu(ArrayRows(X, y, prep).total(query, far).integers(-40)[:4, :4]), exact(prep, X, y, far)
+    )
     rows = np.column_stack([X * prep.geometry.half_width, np.full(len(X), 0.5)])
-    found = as_rows(X, y, prep).total(query, far).integers(-40)[:4, :4] * 2.0**-40
+    found = ArrayRows(X, y, prep).total(query, far).integers(-40)[:4, :4] * 2.0**-40
     assert np.triu(found) == pytest.approx(np.triu(rows.T @ rows), abs=1e-2)
 
 
@@ -56,11 +58,11 @@ def test_sums_do_not_depend_on_the_order_of_rows_blocks_or_threads(bounded):
     X, y = made(10_000)
     prep = box_prep([(-1.0, 1.0)] * 3, True, None, (-1.0, 1.0)) if bounded else ball_prep(3, True, None)
     query = meat_moments(3, True, prep.geometry.row_norm)
-    usual = sums(as_rows(X, y, prep), query)
+    usual = sums(ArrayRows(X, y, prep), query)
     order = np.random.default_rng(1).permutation(len(X))
-    assert np.array_equal(sums(as_rows(X[order], y[order], prep), query), usual)
+    assert np.array_equal(sums(ArrayRows(X[order], y[order], prep), query), usual)
     assert np.array_equal(sums(ArrayRows(X, y, prep, block_rows=777, threads=2), query), usual)
-    assert np.array_equal(sums(as_rows(np.asfortranarray(X), y, prep), query), usual)
+    assert np.array_equal(sums(ArrayRows(np.asfortranarray(X), y, prep), query), usual)
 
 
 def test_a_row_never_adds_more_than_its_own_square():
@@ -68,7 +70,7 @@ def test_a_row_never_adds_more_than_its_own_square():
     prep = box_prep([(-1.0, 1.0)] * 3, True, None, (-1.0, 1.0))
     query = meat_moments(3, True, prep.geometry.row_norm)
     for k in range(0, 2000, 40):
-        found = sums(as_rows(X[k : k + 1], y[k : k + 1], prep), query) * 2.0**-40
+        found = sums(ArrayRows(X[k : k + 1], y[k : k + 1], prep), query) * 2.0**-40
         assert np.trace(found) <= prep.geometry.row_norm**2
 
 
@@ -78,7 +80,7 @@ def test_labels_count_as_minus_one_and_one_and_their_residuals_up_to_two(dtype):
     labels = (np.random.default_rng(1).random(2000) < 0.3).astype(dtype)
     prep = box_prep([(-1.0, 1.0)] * 3, True, (0.0, 1.0))
     query = meat_moments(3, True, prep.geometry.row_norm, 2)
-    found = 4 * as_rows(X, labels, prep).total(query, POINT).integers(-40)[:4, :4] * 2.0**-40
+    found = 4 * ArrayRows(X, labels, prep).total(query, POINT).integers(-40)[:4, :4] * 2.0**-40
     rows = np.column_stack([X * prep.geometry.half_width, np.full(len(X), 0.5)])
     residuals = np.clip(rows @ POINT - (2.0 * labels - 1), -2, 2)
     expected = (rows * (residuals**2)[:, None]).T @ rows

@@ -15,7 +15,7 @@ from numpy.testing import assert_array_equal
 import reference
 from dplr._core._gram import gram
 from dplr.problem.geometry import GRID, INTERCEPT
-from dplr.rows import as_rows, chosen, every
+from dplr.rows import ArrayRows, chosen, every
 from dplr.rows import threads as _pool
 from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.totals import Faults, Total, normalised
@@ -27,7 +27,7 @@ KINDS = ["ball", "cube", "corner"]
 
 
 def total(X, y, prep, **options):
-    rows = as_rows(X, y, prep, **options)
+    rows = ArrayRows(X, y, prep, **options)
     return rows.total(Moments(prep.geometry.d, prep.geometry.intercept > 0))
 
 
@@ -143,7 +143,7 @@ def test_peak_extra_memory_is_below_three_doubles_a_row(convert, threads):
     n, d = 200_000, 12
     X, y = make_data("cube", n, d)
     X, y = convert(X), y.astype("int64")
-    rows = as_rows(X, y, make_prep("cube", d), threads=threads)
+    rows = ArrayRows(X, y, make_prep("cube", d), threads=threads)
     rows.total(Moments(d, True))
     tracemalloc.start()
     rows.total(Moments(d, True))
@@ -277,7 +277,7 @@ def test_selections_sum_what_they_name(threads):
     prep = make_prep("cube", 3)
     X, y = make_data("cube", 1000, 3)
     query = Moments(3, True)
-    rows = as_rows(X, y, prep, block_rows=64, threads=threads)
+    rows = ArrayRows(X, y, prep, block_rows=64, threads=threads)
     indices = np.random.default_rng(0).integers(0, 1000, 300)
     assert_array_equal(integers(rows.total(query, rows=every(7))), integers(total(X[::7], y[::7], prep)))
     assert_array_equal(integers(rows.total(query, rows=chosen(indices))), integers(total(X[indices], y[indices], prep)))

@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 import reference
 from dplr._core import add_moments, cpu_paths, moments_work_size
 from dplr.problem.losses import LOGISTIC
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 from dplr.rows.queries.clipped import on_coef_grid
 from dplr.rows.queries.row_map import row_map
 from dplr.rows.queries.score import ScoreMoments, multipliers_of
@@ -135,7 +135,7 @@ def test_roots_of_curvatures_are_whole_parts():
 
 
 def score(X, y, prep, coef, **options):
-    rows = as_rows(X, y, prep, **options)
+    rows = ArrayRows(X, y, prep, **options)
     query = ScoreMoments(LOGISTIC, prep.geometry.d, prep.geometry.intercept > 0, prep.geometry.row_norm)
     return np.triu(rows.total(query, coef).integers(-40))
 

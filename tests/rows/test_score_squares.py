@@ -8,7 +8,7 @@ import reference
 from dplr._core import cpu_paths
 from dplr.bounds.scaling import ball_prep, box_prep
 from dplr.problem.losses import LOGISTIC
-from dplr.rows import ArrayRows, as_rows
+from dplr.rows import ArrayRows
 from dplr.rows.queries.clipped import clipped_rows, on_coef_grid
 from dplr.rows.queries.squares import LONGEST, ScoreSquares, directions
 
@@ -66,7 +66,7 @@ def sums(rows, query):
 def test_sums_are_those_of_exact_integers(path, kind, length):
     (X, y), prep = made(), PREPS[kind]
     query = query_of(prep, length)
-    assert sums(as_rows(X, y, prep), query) == exact(prep, X, y, query)
+    assert sums(ArrayRows(X, y, prep), query) == exact(prep, X, y, query)
 
 
 @pytest.mark.parametrize("kind", PREPS)
@@ -74,10 +74,10 @@ def test_sums_do_not_depend_on_the_order_of_rows_blocks_threads_or_types(path, k
     (X, y), prep = made(40_000), PREPS[kind]
     X = X.astype(np.float32).astype(float)
     query, order = query_of(prep, 5.0), np.random.default_rng(1).permutation(len(X))
-    usual = sums(as_rows(X, y, prep), query)
+    usual = sums(ArrayRows(X, y, prep), query)
     others = [(X[order], y[order]), (np.asfortranarray(X), y), (X.astype(np.float32), y), (X[::-1], y[::-1])]
     for other, target in [*others, (pd.DataFrame(X), y)]:
-        assert sums(as_rows(other, target, prep), query) == usual
+        assert sums(ArrayRows(other, target, prep), query) == usual
     assert sums(ArrayRows(X, y, prep, block_rows=777, threads=2), query) == usual
 
 
@@ -94,7 +94,7 @@ def test_no_row_adds_more_than_1_and_the_longest_ones_nearly_that(length):
     corners = np.array([[a, b, c] for a in (-1, 1) for b in (-1, 1) for c in (-1, 1)], float)
     against = (corners * prep.geometry.half_width @ POINT[:3] + 0.5 * POINT[3] < 0).astype(float)
     added = [
-        sum(sums(as_rows(corner[None], label[None], prep), query))
+        sum(sums(ArrayRows(corner[None], label[None], prep), query))
         for corner, label in zip(corners, against, strict=True)
     ]
     assert max(added) <= ONE
@@ -109,12 +109,12 @@ def test_squares_are_those_of_the_score_where_rows_are_short():
     rows = np.column_stack([X * prep.geometry.half_width, np.full(len(X), 0.5)])
     residuals = y - 1 / (1 + np.exp(-rows @ POINT))
     wanted = ((residuals[:, None] * (rows @ (query.directions.T / 2.0**20))) ** 2).sum(axis=0)
-    assert np.array(sums(as_rows(X, y, prep), query)) / ONE == pytest.approx(wanted, rel=1e-4)
+    assert np.array(sums(ArrayRows(X, y, prep), query)) / ONE == pytest.approx(wanted, rel=1e-4)
 
 
 def test_a_row_that_counts_as_zero_adds_nothing():
     query = query_of(PREPS["box"], 5.0)
-    total = as_rows(np.full((3, 3), np.nan), np.ones(3), PREPS["box"]).sum(query, POINT)
+    total = ArrayRows(np.full((3, 3), np.nan), np.ones(3), PREPS["box"]).sum(query, POINT)
     assert total.integers(-40).tolist() == [0] * 5
     assert total.faults.non_finite_rows == 3
 

@@ -12,7 +12,7 @@ import reference
 from dplr._core import cpu_paths
 from dplr.bounds.scaling import ball_prep
 from dplr.problem.losses import LOGISTIC, LOSSES, SQUARED, Loss, huber_svm, soft_huber, soft_logistic
-from dplr.rows import as_rows
+from dplr.rows import ArrayRows
 from dplr.rows.queries.clipped import ClippedGradient
 from dplr.rows.queries.losses import LossGradientHessian
 
@@ -32,7 +32,7 @@ def path(request, monkeypatch):
 def one_row(loss):
     """The row 1/2 with a label or target so that the margin is z, or z - y, at the coefficient 2 z."""
     prep = ball_prep(1, False, (0.0, 1.0) if loss.classification else None)
-    return as_rows(np.full((1, 1), 0.5), np.full(1, 1.0 * loss.classification), prep)
+    return ArrayRows(np.full((1, 1), 0.5), np.full(1, 1.0 * loss.classification), prep)
 
 
 def curve_at(loss, z):

@@ -18,7 +18,7 @@ import dplr
 from dplr.bounds.scaling import box_prep, layout_prep
 from dplr.problem.geometry import GRID
 from dplr.problem.losses import LOGISTIC, SQUARED
-from dplr.rows import Encoder, as_rows, as_table
+from dplr.rows import ArrayRows, Encoder, as_table
 from dplr.rows.queries.clipped import ClippedGradient
 from dplr.rows.queries.losses import LossGradient
 from dplr.rows.queries.moments import Moments
@@ -121,10 +121,10 @@ def test_totals_have_one_set_of_bits_in_every_library_and_block_size(options):
     tables, y = frames(60 if options.get("block_rows") == 1 else 700)
     prep = layout_prep(BOUNDS.layout, True, (0.0, 1.0))
     query, codes = Moments(prep.geometry.d, True), (y == "yes").astype(float)
-    whole = as_rows(encode(tables["pandas"], BOUNDS), codes, box_prep(
+    whole = ArrayRows(encode(tables["pandas"], BOUNDS), codes, box_prep(
         BOUNDS.layout.pairs, True, (0.0, 1.0), blocks=((3, 5), (10, 3)), marked=(0,))).sum(query, None)  # fmt: skip
     for frame in tables.values():
-        total = as_rows(frame, codes, prep, **options).sum(query, None)
+        total = ArrayRows(frame, codes, prep, **options).sum(query, None)
         assert_array_equal(total.hi, whole.hi)
         assert_array_equal(total.lo, whole.lo)
         assert total.faults.outside == whole.faults.outside
@@ -243,7 +243,7 @@ def test_every_row_lies_in_the_unit_ball_with_one_entry_a_block_whatever_the_tab
     coef = np.zeros(d + fit_intercept)
     full, marks, encoded = 0, 0, encode(frame, BOUNDS)
     for j in range(n):
-        rows = as_rows(encoded[j : j + 1], np.ones(1), replace(prep, layout=None))
+        rows = ArrayRows(encoded[j : j + 1], np.ones(1), replace(prep, layout=None))
         total = rows.sum(moments, None)
         cells = (total.hi * 2**32 + total.lo)[:d, :d]
         assert np.trace(cells) <= 2**40
@@ -370,7 +370,7 @@ def test_a_missing_number_is_zero_to_the_last_bit_beside_its_mark(column):
     frame = pl.DataFrame({"a": [None], "b": [1.0]}, schema={"a": pl.String if text else pl.Float64, "b": pl.Float64})
     prep = layout_prep(bounds.layout, True, None)
     assert prep.geometry.marked == (0,)
-    c, plain = prep.geometry.half_width, as_rows(frame, np.ones(1), prep)
+    c, plain = prep.geometry.half_width, ArrayRows(frame, np.ones(1), prep)
     loss, clipped = LossGradient(SQUARED, 3, True), ClippedGradient(SQUARED, 3, True, 4.0)
     for rows, a, b in (
         (plain, 1.0, 1.0),
@@ -390,7 +390,9 @@ def test_a_missing_number_is_zero_to_the_last_bit_beside_its_mark(column):
 def test_a_missing_number_is_worth_what_a_public_constant_is_worth():
     """The indicator's number lies at the centre of the scaled problem, so its value does not move the other columns."""
     prep = layout_prep(dplr.Bounds({"a": {"lower": 3, "upper": 9, "missing": "indicator"}}).layout, True, None)
-    total = as_rows(pl.DataFrame({"a": [None]}, schema={"a": pl.Float64}), np.ones(1), prep).sum(Moments(2, True), None)
+    total = ArrayRows(pl.DataFrame({"a": [None]}, schema={"a": pl.Float64}), np.ones(1), prep).sum(
+        Moments(2, True), None
+    )
     assert (total.hi[0] == 0).all()
     assert (total.lo[0] == 0).all()
 
@@ -622,7 +624,7 @@ def test_adult_totals_have_one_set_of_bits(data_folder):
     tables = [pd.read_parquet(path), pl.read_parquet(path), pyarrow.parquet.read_table(path)]
     prep = layout_prep(dplr.Bounds.from_toml(EXAMPLES / "adult.toml").layout, True, (0.0, 1.0))
     y, query = tables[0]["income_gt_50k"].to_numpy(), Moments(prep.geometry.d, True)
-    totals = [as_rows(frame, y, prep, block_rows=size).sum(query, None) for frame in tables for size in (None, 1000)]
+    totals = [ArrayRows(frame, y, prep, block_rows=size).sum(query, None) for frame in tables for size in (None, 1000)]
     for total in totals[1:]:
         assert_array_equal(total.hi, totals[0].hi)
         assert_array_equal(total.lo, totals[0].lo)

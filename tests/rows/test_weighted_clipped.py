@@ -16,7 +16,7 @@ import reference
 from dplr._core import ClippedRows, LossRows, cpu_paths
 from dplr.bounds.scaling import ball_prep, box_prep
 from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm
-from dplr.rows import as_rows, chosen, every
+from dplr.rows import ArrayRows, chosen, every
 from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
 from dplr.rows.queries.columns import ColumnMoments
 from dplr.rows.queries.meat import meat_moments
@@ -65,7 +65,7 @@ def test_weighted_sums_equal_the_numpy_twin_in_every_bit(path, kind, loss, d, mo
     monkeypatch.setattr("dplr.rows.array.clipped._MOST_KEPT_BYTES", 0)  # only where this test says so
     X, y, prep, weights, models, clip, index = sample(kind, d, loss)
     query, expected = query_of(prep, loss, clip), sums_of_the_twin(kind, loss, d)
-    rows = as_rows(X, y, prep, weights=of_rows(weights))
+    rows = ArrayRows(X, y, prep, weights=of_rows(weights))
     for kept in ((), (False,), (True,)):
         for chosen_ones in kept:
             rows.clipped_sums.kernel.keep(chosen=chosen_ones)
@@ -107,8 +107,8 @@ def test_blocks_and_threads_change_no_bit_of_weighted_sums(path, kind, options):
         (ScoreMoments(LOGISTIC, 6, False, prep.geometry.row_norm), point(prep)),
         (meat_moments(6, False, prep.geometry.row_norm, 2), point(prep)),
     ]  # fmt: skip
-    whole = as_rows(X, y, prep, weights=of_rows(weights), threads=1)
-    parts = as_rows(X, y, prep, weights=of_rows(weights), **options)
+    whole = ArrayRows(X, y, prep, weights=of_rows(weights), threads=1)
+    parts = ArrayRows(X, y, prep, weights=of_rows(weights), **options)
     for query, coef in queries:
         assert integers(parts.total(query, coef)) == integers(whole.total(query, coef))
 
@@ -118,18 +118,18 @@ def test_layouts_orders_selections_and_tables_hold_the_same_weighted_rows(path, 
     X, y, prep, weights = case(kind, 6, LOGISTIC)
     X = X.astype(np.float32)
     order, query = np.random.default_rng(0).permutation(len(y)), query_of(prep, LOGISTIC)
-    expected = integers(as_rows(X.astype(np.float64), y, prep, weights=of_rows(weights)).total(query, point(prep)))
+    expected = integers(ArrayRows(X.astype(np.float64), y, prep, weights=of_rows(weights)).total(query, point(prep)))
     spread = np.repeat(weights, 2)[::2]
     for other, target, factors in [
         (X, y, weights), (np.asfortranarray(X), y, spread), (X[order], y[order], weights[order]),
         (X[::-1], y[::-1], weights[::-1]), (pd.DataFrame(X), y, weights), (X.astype(">f8"), y, weights),
     ]:  # fmt: skip
-        rows = as_rows(other, target, prep, weights=of_rows(factors))
+        rows = ArrayRows(other, target, prep, weights=of_rows(factors))
         assert integers(rows.total(query, point(prep))) == expected
         (total,) = rows.totals([query], [np.tile(point(prep), (2, 1))])
         assert integers(total) == [expected, expected]
     for layout in (X.astype(np.float64), pd.DataFrame(X), X.astype(">f8")):
-        rows = as_rows(layout, y, prep, weights=of_rows(weights))
+        rows = ArrayRows(layout, y, prep, weights=of_rows(weights))
         for selection, part in ((every(3), slice(None, None, 3)), (chosen([5, 5, 0, 99]), [5, 5, 0, 99])):
             alone = reference.clipped_gradient(X[part], y[part], prep, LOGISTIC, point(prep), 0.3, weights[part])
             assert integers(rows.total(query, point(prep), selection)) == alone.tolist()
@@ -141,7 +141,7 @@ def test_layouts_orders_selections_and_tables_hold_the_same_weighted_rows(path, 
 @pytest.mark.parametrize("d", [1, 3, 9, 33])
 def test_weighted_columns_scores_and_squares_equal_exact_integers(path, kind, d):
     X, y, prep, weights = case(kind, d, LOGISTIC)
-    rows, norm = as_rows(X, y, prep, weights=of_rows(weights)), prep.geometry.row_norm
+    rows, norm = ArrayRows(X, y, prep, weights=of_rows(weights)), prep.geometry.row_norm
     factors = [reference.root_multiplier(weight) for weight in weights]
     assert integers(rows.total(ColumnMoments(d))) == reference.column_moments(X, y, prep, weights)
     moments = np.triu(rows.total(Moments(d, prep.geometry.intercept > 0)).integers(-40).astype(object))
@@ -165,7 +165,7 @@ def test_a_squared_residual_has_the_weight_squared(path, labels):
         for size, a, row in zip(sizes, weights, grid, strict=True)
     ]
     expected = np.triu(np.array(entries, object).T @ np.array(entries, object))
-    total = as_rows(X, y, prep, weights=of_rows(weights)).total(query, point(prep))
+    total = ArrayRows(X, y, prep, weights=of_rows(weights)).total(query, point(prep))
     assert_array_equal(np.triu(total.integers(-40).astype(object))[:4, :4], expected)
 
 
@@ -180,10 +180,10 @@ def test_weights_of_one_change_no_bit_and_rows_of_weight_zero_add_nothing(path, 
         queries.append((ScoreMoments(LOGISTIC, 7, intercept, norm), point(prep)))
     some = np.arange(len(y)) % 3 > 0
     for query, coef in queries:
-        ones = as_rows(X, y, prep, weights=of_rows(np.ones(len(y))))
-        assert integers(ones.total(query, coef)) == integers(as_rows(X, y, prep).total(query, coef))
-        few = as_rows(X, y, prep, weights=of_rows(some * 1.0))
-        assert integers(few.total(query, coef)) == integers(as_rows(X[some], y[some], prep).total(query, coef))
+        ones = ArrayRows(X, y, prep, weights=of_rows(np.ones(len(y))))
+        assert integers(ones.total(query, coef)) == integers(ArrayRows(X, y, prep).total(query, coef))
+        few = ArrayRows(X, y, prep, weights=of_rows(some * 1.0))
+        assert integers(few.total(query, coef)) == integers(ArrayRows(X[some], y[some], prep).total(query, coef))
 
 
 @settings(max_examples=150, deadline=None)
@@ -198,7 +198,7 @@ def test_a_row_never_moves_the_sum_by_more_than_its_weight_times_the_clip(loss, 
     if kind == "ball":
         x *= size
     query, coef = query_of(prep, loss, clip), on_coef_grid(scale * rng.normal(size=d))
-    total = as_rows(x, y, prep, weights=of_rows(np.array([weight / 2**30]))).sum(query, coef)
+    total = ArrayRows(x, y, prep, weights=of_rows(np.array([weight / 2**30]))).sum(query, coef)
     units = Fraction(clip) / Fraction(2) ** total.exponent
     assert sum(k * k for k in integers(total)) <= (units * Fraction(weight, 2**30)) ** 2
 
@@ -211,12 +211,12 @@ def test_residuals_of_short_rows_are_long_and_their_products_are_rounded_once(pa
     query, coef = query_of(prep, SQUARED, clip), on_coef_grid(np.array([3.0, -2.0]))
     assert query.per_unit == 2.0**34
     expected = reference.clipped_gradient(X, y, prep, SQUARED, coef, clip, weights)
-    assert integers(as_rows(X, y, prep, weights=of_rows(weights)).total(query, coef)) == expected.tolist()
+    assert integers(ArrayRows(X, y, prep, weights=of_rows(weights)).total(query, coef)) == expected.tolist()
 
 
 def test_rows_that_take_another_way_keep_their_weights(path):
     X, y, prep, weights = case("cube", 3, LOGISTIC)
-    rows, c = as_rows(X, y, prep, weights=of_rows(weights)), prep.geometry.half_width
+    rows, c = ArrayRows(X, y, prep, weights=of_rows(weights)), prep.geometry.half_width
     center, factors, ends = np.full(3, c / 8), np.full(3, 0.25), (np.full(3, c / 16), np.full(3, c / 2))
     for other, way in [
         (rows.standardised(center, factors, 0.125), prep.standardised(center, factors, 0.125)),
@@ -260,7 +260,7 @@ def test_multipliers_of_weights_are_the_largest_that_the_proof_allows():
 def test_a_box_and_a_numeric_target_keep_weights_too(path):
     X, y = np.array([[0.5, -0.25], [1.0, 1.0]]), np.array([0.5, -1.0])
     prep = box_prep([(-1.0, 1.0)] * 2, True, None, (-1.0, 1.0))
-    rows = as_rows(X, y, prep, weights=of_rows(np.array([0.25, 1.0])))
+    rows = ArrayRows(X, y, prep, weights=of_rows(np.array([0.25, 1.0])))
     found = np.triu(rows.total(Moments(2, True)).integers(-40).astype(float)) * 2.0**-40
     c = prep.geometry.half_width
     table = np.column_stack([X * c, np.full(2, 0.5), y])

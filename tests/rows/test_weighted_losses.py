@@ -13,7 +13,7 @@ import reference
 from dplr._core import add_fine_gradient, cpu_paths, gradients_of_many
 from dplr.bounds.scaling import ball_prep
 from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm, soft_huber, soft_logistic
-from dplr.rows import RowWeights, as_rows, chosen, every
+from dplr.rows import ArrayRows, RowWeights, chosen, every
 from dplr.rows.queries.kernel import kernel_of
 from dplr.rows.queries.losses import FineGradient, LossGradient, LossGradientHessian, native_rows
 from dplr.solvers.certificate import (
@@ -54,7 +54,7 @@ def case(kind, n, d, loss):
 
 def total(X, y, prep, loss, coef, weights, selection=None, **options):
     query = LossGradientHessian(loss, prep.geometry.d, prep.geometry.intercept > 0, True)
-    rows = as_rows(X, y, prep, weights=None if weights is None else of_rows(weights), **options)
+    rows = ArrayRows(X, y, prep, weights=None if weights is None else of_rows(weights), **options)
     return rows.total(query, coef) if selection is None else rows.total(query, coef, selection)
 
 
@@ -129,7 +129,7 @@ def test_weights_of_one_change_no_bit_of_any_sum(path, kind, loss, d):
 def test_gradients_of_many_models_have_weights_too(path, kind, loss):
     X, y, prep, weights, coef = case(kind, 1100, 7, loss)
     points = np.array([coef * scale for scale in np.linspace(-1, 1, 35)])
-    rows = as_rows(X, y, prep, weights=of_rows(weights))
+    rows = ArrayRows(X, y, prep, weights=of_rows(weights))
     for few in (points, points[:3]):
         expected = [reference.loss_sums(X, y, prep, loss, each, weights)[0] for each in few]
         assert_allclose(rows.loss_gradients(loss, few), expected, rtol=1e-11, atol=1e-11)
@@ -151,7 +151,7 @@ def test_weighted_gradients_are_as_exact_as_their_bounds_say(loss, d, size, monk
         monkeypatch.setenv("DPLR_ISA", path)
         found[path] = pairs(X, y, prep, loss, high, low, weights)
         assert_array_equal(found[path], found["portable"], err_msg=path)
-        coarse = as_rows(X, y, prep, weights=of_rows(weights)).total(LossGradient(loss, d, True), high).gradient
+        coarse = ArrayRows(X, y, prep, weights=of_rows(weights)).total(LossGradient(loss, d, True), high).gradient
         error = float(mp.norm([mp.mpf(a) - g for a, g in zip(coarse.tolist(), plain, strict=True)]))
         assert error <= gradient_rounding_bound(loss, float(weights.sum()), d, *norms)
     together = zip(*(part.tolist() for part in found["portable"]), exact, strict=True)
@@ -162,12 +162,12 @@ def test_weighted_gradients_are_as_exact_as_their_bounds_say(loss, d, size, monk
 def test_pairs_of_weighted_rows_are_the_same_on_threads_and_without_those_of_weight_zero():
     X, y, prep, weights, coef = case("ball", 20_000, 3, LOGISTIC)
     query, at = FineGradient(LOGISTIC, 3, True), np.array([coef, 0 * coef])
-    one, three = (as_rows(X, y, prep, weights=of_rows(weights), threads=t).loss_sum(query, at) for t in (1, 3))
+    one, three = (ArrayRows(X, y, prep, weights=of_rows(weights), threads=t).loss_sum(query, at) for t in (1, 3))
     assert_array_equal(one.hi, three.hi)
     assert_array_equal(one.lo, three.lo)
     some = np.arange(len(y)) % 3 > 0
-    zeros = as_rows(X, y, prep, weights=of_rows(some * 1.0)).loss_sum(query, at)
-    few = as_rows(X[some], y[some], prep).loss_sum(query, at)
+    zeros = ArrayRows(X, y, prep, weights=of_rows(some * 1.0)).loss_sum(query, at)
+    few = ArrayRows(X[some], y[some], prep).loss_sum(query, at)
     assert np.abs((zeros.hi - few.hi) + (zeros.lo - few.lo)).max() < 1e-25
 
 
@@ -179,7 +179,7 @@ def test_the_minimum_is_that_of_the_weighted_losses(loss, options, layout):
     X, y, prep, weights, _ = case("ball", 6000, 4, loss)
     objective = plain_objective(loss, 5.0, 5)
     kept = X if layout == "C" else X.astype(">f8")
-    coef, bound = as_rows(kept, y, prep, weights=of_rows(weights), **options).minimise(objective, 1e-7, 10**6)
+    coef, bound = ArrayRows(kept, y, prep, weights=of_rows(weights), **options).minimise(objective, 1e-7, 10**6)
     gradient = reference.loss_sums(X, y, prep, loss, coef, weights)[0] + objective.ridge * coef
     assert bound <= 1e-7
     assert np.linalg.norm(gradient) < 2e-7
@@ -189,7 +189,7 @@ def test_refits_of_weighted_rows_are_their_minima():
     X, y, prep, weights, _ = case("ball", 6000, 4, LOGISTIC)
     draws = np.random.default_rng(0).normal(size=(12, 5))
     objectives = [Objective(LOGISTIC, 5.0, np.zeros(5), linear) for linear in draws]
-    coefs, bounds = as_rows(X, y, prep, weights=of_rows(weights)).minimise_many(objectives, 1e-7, 10**6)
+    coefs, bounds = ArrayRows(X, y, prep, weights=of_rows(weights)).minimise_many(objectives, 1e-7, 10**6)
     for coef, linear, bound in zip(coefs, draws, bounds, strict=True):
         gradient = reference.loss_sums(X, y, prep, LOGISTIC, coef, weights)[0] + 5.0 * coef + linear
         assert bound <= 1e-7
@@ -202,7 +202,7 @@ def test_tolerances_that_are_planned_for_persons_are_kept_with_all_their_rows(ma
     m, persons, ridge = 40, 60, 1e-3
     X, y, prep, _, _ = case("ball", m * persons, 3, LOGISTIC)
     weights = np.full(m * persons, np.floor(2.0**30 / m) / 2**30)
-    rows = as_rows(X, y, prep, weights=RowWeights(weights, np.repeat(np.arange(persons), m), persons))
+    rows = ArrayRows(X, y, prep, weights=RowWeights(weights, np.repeat(np.arange(persons), m), persons))
     radius = math.hypot(1.0, prep.geometry.intercept)
     tau = least_tolerance(LOGISTIC, persons, 3, radius, ridge, 0.0, 0.0)
     cap = pass_limit(LOGISTIC, persons, radius, ridge, tau)

@@ -10,8 +10,8 @@ import own_losses
 from dplr._core import add_fine_gradient, cpu_paths
 from dplr.bounds.scaling import ball_prep, box_prep
 from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm, soft_huber, soft_logistic
-from dplr.rows import as_rows
-from dplr.rows.array import minimise as minimise_rows
+from dplr.rows import ArrayRows
+from dplr.rows import minimise as minimise_rows
 from dplr.rows.queries.kernel import kernel_of
 from dplr.rows.queries.losses import FineGradient, native_rows
 from dplr.solvers import fine as fine_solver
@@ -80,7 +80,7 @@ def test_faulty_rows_count_as_zero_and_threads_change_no_bit():
     X, y, prep = hard_rows(20_000, 3, LOGISTIC)
     coef = np.array([np.ones(4), np.zeros(4)])
     query = FineGradient(LOGISTIC, 3, True)
-    one, three = (as_rows(X, y, prep, threads=threads).loss_sum(query, coef) for threads in (1, 3))
+    one, three = (ArrayRows(X, y, prep, threads=threads).loss_sum(query, coef) for threads in (1, 3))
     assert_array_equal(one.hi, three.hi)
     assert_array_equal(one.lo, three.lo)
     bad, targets = X.copy(), y.copy()
@@ -120,7 +120,7 @@ def test_the_least_tolerance_is_reached_on_adversarial_rows(kind, loss, ridge, n
     norms = 0.0, float(np.linalg.norm(linear)) * (1 + 1e-12)
     tau = least_tolerance(loss, n, d, 1.0, ridge, *norms)
     limit = pass_limit(loss, n, 1.0, ridge, tau, norms[1])
-    coef, bound = as_rows(np.repeat(X, counts, axis=0), np.repeat(y, counts), prep).minimise(objective, tau, limit)
+    coef, bound = ArrayRows(np.repeat(X, counts, axis=0), np.repeat(y, counts), prep).minimise(objective, tau, limit)
     assert bound <= tau
     if loss is LOGISTIC and n < 10**6:
         assert distance_to_minimum(X, y, counts, prep, objective, coef) * ridge <= tau
@@ -144,7 +144,7 @@ def test_the_descent_ends_within_the_tolerance_after_the_steps_that_were_proved(
     objective = Objective(LOGISTIC, 10.0, np.array([0.5, -3.0]), np.array([40.0, 1.0]))
     norms = float(np.linalg.norm(objective.center)), float(np.linalg.norm(objective.linear))
     tau = least_tolerance(LOGISTIC, n, 2, 1.0, 10.0, *norms)
-    rows = as_rows(np.repeat(X, counts, axis=0), np.repeat(y, counts), prep)
+    rows = ArrayRows(np.repeat(X, counts, axis=0), np.repeat(y, counts), prep)
     coef, bound = rows.minimise(objective, tau, pass_limit(LOGISTIC, n, 1.0, 10.0, tau, norms[1], norms[0]))
     assert bound <= tau
     assert distance_to_minimum(X, y, counts, prep, objective, coef) * 10.0 <= tau
@@ -153,7 +153,7 @@ def test_the_descent_ends_within_the_tolerance_after_the_steps_that_were_proved(
 def test_the_descent_is_not_begun_with_fewer_passes_than_were_proved(monkeypatch):
     slow(monkeypatch)
     X, y, counts = copies("plain", 30, 2)
-    rows = as_rows(np.repeat(X, counts, axis=0), np.repeat(y, counts), ball_prep(2, False, (0.0, 1.0)))
+    rows = ArrayRows(np.repeat(X, counts, axis=0), np.repeat(y, counts), ball_prep(2, False, (0.0, 1.0)))
     steps = descent_steps(LOGISTIC, 30, 1.0, 1.0, 1e-9)
     for cap in (NEWTON_PASSES, NEWTON_PASSES + steps - 1):
         with pytest.raises(NotCertified):

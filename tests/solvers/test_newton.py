@@ -12,8 +12,8 @@ import reference
 from dplr._core import CalledSums, NativeSums, cpu_paths, minimise
 from dplr.bounds.scaling import ball_prep
 from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm, soft_huber, soft_logistic
-from dplr.rows import ALL, as_rows, every
-from dplr.rows.array import minimise as minimise_rows
+from dplr.rows import ALL, ArrayRows, every
+from dplr.rows import minimise as minimise_rows
 from dplr.rows.queries.losses import LossGradient, merged_gradients
 from dplr.solvers import certificate
 from dplr.solvers.certificate import NotCertified, Objective, pass_limit
@@ -53,7 +53,7 @@ def data(case, n, d, loss, seed=0):
 
 
 def solve(X, y, prep, objective, tau, cap=1000, **options):
-    return as_rows(X, y, prep, **options).minimise(objective, tau, cap)
+    return ArrayRows(X, y, prep, **options).minimise(objective, tau, cap)
 
 
 def gradient_norm(X, y, prep, objective, coef):
@@ -111,7 +111,7 @@ def counted(monkeypatch):
             super().__init__(*arguments)
             made.append(self)
 
-    monkeypatch.setattr("dplr.rows.array.minimise.NativeSums", Counted)
+    monkeypatch.setattr("dplr.rows.minimise.NativeSums", Counted)
     return made
 
 
@@ -145,6 +145,8 @@ def test_sums_from_python_lead_to_the_same_minimum(loss, n, d):
 class Shards:
     """Rows that lie in several places: `LossSums` and nothing else."""
 
+    in_memory = False
+
     def __init__(self, shards):
         self.shards, self.geometry = shards, shards[0].geometry
 
@@ -172,7 +174,7 @@ class Shards:
 def test_rows_of_any_place_are_minimised_over_their_sums():
     n, d = 3000, 4
     X, y, prep = data("plain", n, d, LOGISTIC)
-    shards = Shards([as_rows(X[a:b], y[a:b], prep) for a, b in [(0, 7), (7, 2000), (2000, n)]])
+    shards = Shards([ArrayRows(X[a:b], y[a:b], prep) for a, b in [(0, 7), (7, 2000), (2000, n)]])
     objectives = [plain_objective(LOGISTIC, l2 * n, d) for l2 in (1e-3, 1.5e-3)]
     tau = smallest_tau(LOGISTIC, n, d, 1.0, objectives[0].ridge)
     coefs, bounds = minimise_rows.minimise_many(shards, objectives, tau, 500)
@@ -188,7 +190,7 @@ def test_rows_of_any_place_are_minimised_over_their_sums():
 def test_faulty_rows_of_any_place_are_refused():
     X, y, prep = data("plain", 300, 4, LOGISTIC)
     X[200, 1] = np.nan
-    shards = Shards([as_rows(X[:100], y[:100], prep), as_rows(X[100:], y[100:], prep)])
+    shards = Shards([ArrayRows(X[:100], y[:100], prep), ArrayRows(X[100:], y[100:], prep)])
     with pytest.raises(ValueError, match="1 of 300 rows with NaN"):
         minimise_rows.minimise(shards, plain_objective(LOGISTIC, 1.0, 4), 1e-6, 100)
 
@@ -242,7 +244,7 @@ def test_row_outside_the_ball_is_reported_once(recwarn):
     X, y, prep = data("plain", 300, 4, SVM)
     X[7] *= 100
     for threads in (1, 2):
-        rows = as_rows(X, y, prep, threads=threads)
+        rows = ArrayRows(X, y, prep, threads=threads)
         rows.total(LossGradient(SVM, 4, False), np.zeros(4))
         objectives = refits(SVM, 300, 4, 10, 30.0, l2=1e-6)
         tau = max(smallest_tau(SVM, 300, 4, 1.0, o.ridge, float(np.linalg.norm(o.linear)), 1.0) for o in objectives)
@@ -294,7 +296,7 @@ def test_gradients_of_many_models_are_those_of_each(path, models, loss, d):
     prep = make_prep("ball", d, labels=labels)
     X, y = make_data("ball", 700, d, labels=labels)
     coefs = np.random.default_rng(1).normal(size=(models, d + 1))
-    rows = as_rows(X, y, prep)
+    rows = ArrayRows(X, y, prep)
     together = rows.loss_gradients(loss, coefs)
     for k in range(0, models, 7):
         alone = rows.sum(LossGradient(loss, d, True), coefs[k], every(1)).gradient
@@ -307,7 +309,7 @@ def test_many_models_skip_faulty_rows_like_one(path, kept, kind):
     prep = make_prep(kind, 4)
     X, y = make_data(kind, 1100, 4)
     X[3, 1], X[1000, 0], y[77] = np.nan, np.inf, 9.0
-    rows = as_rows(X.astype(kept), y, prep)
+    rows = ArrayRows(X.astype(kept), y, prep)
     coefs = np.random.default_rng(1).normal(size=(3, 5))
     together = rows.loss_gradients(LOGISTIC, coefs)
     alone = [rows.sum(LossGradient(LOGISTIC, 4, True), coef, every(1)).gradient for coef in coefs]
@@ -326,7 +328,7 @@ def refits(loss, n, d, count, noise, l2=1e-3):
 @pytest.mark.parametrize(("n", "d"), [(400, 3), (12_000, 6)])
 def test_refits_together_are_certified_and_equal_those_alone(loss, noise, n, d):
     X, y, prep = data("plain", n, d, loss)
-    rows, objectives = as_rows(X, y, prep), refits(loss, n, d, 40, noise)
+    rows, objectives = ArrayRows(X, y, prep), refits(loss, n, d, 40, noise)
     tau = max(smallest_tau(loss, n, d, 1.0, o.ridge, float(np.linalg.norm(o.linear)), 1.0) for o in objectives)
     coefs, bounds = rows.minimise_many(objectives, tau, 500)
     assert (bounds <= tau).all()
@@ -339,7 +341,7 @@ def test_refits_together_are_certified_and_equal_those_alone(loss, noise, n, d):
 def test_hopeless_refits_are_solved_alone(monkeypatch):
     """Noise that moves the minimum far away, at which another's Hessian is useless."""
     X, y, prep = data("plain", 300, 4, SVM)
-    rows, objectives = as_rows(X, y, prep), refits(SVM, 300, 4, 10, 30.0, l2=1e-6)
+    rows, objectives = ArrayRows(X, y, prep), refits(SVM, 300, 4, 10, 30.0, l2=1e-6)
     tau = max(smallest_tau(SVM, 300, 4, 1.0, o.ridge, float(np.linalg.norm(o.linear)), 1.0) for o in objectives)
     alone = []
     real = minimise_rows.minimise
@@ -353,4 +355,4 @@ def test_hopeless_refits_are_solved_alone(monkeypatch):
 def test_refits_of_several_losses_are_refused():
     X, y, prep = data("plain", 50, 2, LOGISTIC)
     with pytest.raises(ValueError, match="must share their loss"):
-        as_rows(X, y, prep).minimise_many([plain_objective(loss, 1.0, 2) for loss in (LOGISTIC, SVM)], 1e-6, 100)
+        ArrayRows(X, y, prep).minimise_many([plain_objective(loss, 1.0, 2) for loss in (LOGISTIC, SVM)], 1e-6, 100)

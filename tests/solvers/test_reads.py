@@ -11,8 +11,8 @@ import pytest
 import own_losses
 from dplr.bounds.scaling import ball_prep, box_prep
 from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm, soft_huber, soft_logistic
-from dplr.rows import ALL, as_rows
-from dplr.rows.array import minimise as minimise_rows
+from dplr.rows import ALL, ArrayRows
+from dplr.rows import minimise as minimise_rows
 from dplr.rows.queries.losses import FineGradient, LossGradient, LossGradientHessian
 from dplr.solvers import refine, sample_step
 from dplr.solvers.certificate import Objective, least_tolerance, pass_limit
@@ -28,8 +28,9 @@ TAU = 2.0**-13  # what output perturbation asks for, in sum form
 class Far:
     """Rows that only a whole read can sum, beside a sample in memory; remembers what was read."""
 
-    def __init__(self, rows):
+    def __init__(self, rows, in_memory=False):
         self.rows, self.geometry, self.units, self.read = rows, rows.geometry, rows.units, []
+        self.in_memory = in_memory
 
     def __len__(self):
         return len(self.rows)
@@ -95,7 +96,7 @@ def gradient_norm(rows, objective, coef):
 @pytest.mark.parametrize(("n", "d"), [(20_000, 8), (60_000, 13), (60_000, 25)])
 def test_far_rows_are_read_three_times_and_four_with_a_small_ridge_or_sample(kind, l2, n, d):
     X, y, prep = table(kind, n, d, LOGISTIC)
-    far, q = Far(as_rows(X, y, prep)), prep.geometry.n_coefs
+    far, q = Far(ArrayRows(X, y, prep)), prep.geometry.n_coefs
     linear = 10 * np.random.default_rng(1).normal(size=q)
     objective = Objective(LOGISTIC, l2 * n, np.zeros(q), linear)
     coef, bound = minimise_rows.minimise(far, objective, TAU, 100)
@@ -115,7 +116,7 @@ def test_on_hostile_rows_a_model_costs_at_most_two_reads_more_than_none(kind, lo
     X, y, prep = table(kind, n, d, loss)
     objective = Objective(loss, ridge, np.full(d, away), np.zeros(d))
     tau = max(1e-9 * n, least_tolerance(loss, n, d, 1.0, ridge, abs(away) * math.sqrt(d), 0.0, fine=False))
-    far, without = Far(as_rows(X, y, prep)), Far(as_rows(X, y, prep))
+    far, without = Far(ArrayRows(X, y, prep)), Far(ArrayRows(X, y, prep))
     coef, bound = minimise_rows.minimise(far, objective, tau, 1000)
     assert bound <= tau
     assert gradient_norm(far.rows, objective, coef) <= tau
@@ -128,7 +129,7 @@ def test_weights_are_in_the_sample_too():
     n, d = 40_000, 5
     X, y, prep = table("plain", n, d, LOGISTIC)
     weights = np.random.default_rng(2).uniform(0, 1, n) ** 4
-    far = Far(as_rows(X, y, prep, weights=of_rows(weights)))
+    far = Far(ArrayRows(X, y, prep, weights=of_rows(weights)))
     objective = plain_objective(LOGISTIC, 5.0, d)
     coef, bound = minimise_rows.minimise(far, objective, TAU, 100)
     assert bound <= TAU
@@ -153,7 +154,7 @@ def test_at_the_least_tolerance_pairs_of_numbers_take_the_hessian_that_is_known(
     norm = float(np.linalg.norm(linear)) * (1 + 1e-12)
     tau = least_tolerance(LOGISTIC, n, 3, 1.0, ridge, 0.0, norm)
     order = np.random.default_rng(4).permutation(n)
-    far = Far(as_rows(np.repeat(X, counts, axis=0)[order], np.repeat(y, counts)[order], prep))
+    far = Far(ArrayRows(np.repeat(X, counts, axis=0)[order], np.repeat(y, counts)[order], prep))
     coef, bound = minimise_rows.minimise(far, objective, tau, pass_limit(LOGISTIC, n, 1.0, ridge, tau, norm))
     assert bound <= tau
     assert distance_to_minimum(X, y, counts, prep, objective, coef) * ridge <= tau
@@ -170,8 +171,8 @@ def test_below_what_float64_certifies_one_pass_in_pairs_is_enough(tau):
     n, d = 40_000, 5
     X, y, prep = table("plain", n, d, LOGISTIC)
     for in_memory in (False, True):
-        far = Far(as_rows(X, y, prep))
-        coef, bound = minimise_rows.minimise(far, plain_objective(LOGISTIC, 40.0, d), tau, 100, in_memory)
+        far = Far(ArrayRows(X, y, prep), in_memory)
+        coef, bound = minimise_rows.minimise(far, plain_objective(LOGISTIC, 40.0, d), tau, 100)
         assert bound <= tau
         assert gradient_norm(far.rows, plain_objective(LOGISTIC, 40.0, d), coef) <= tau
         assert far.read.count(FineGradient) == 1
@@ -201,7 +202,7 @@ def test_many_far_objectives_share_their_reads():
     X, y, prep = table("plain", n, d, LOGISTIC)
     rng = np.random.default_rng(5)
     objectives = [Objective(LOGISTIC, 20.0, np.zeros(d), 5 * rng.normal(size=d)) for _ in range(12)]
-    far = Far(as_rows(X, y, prep))
+    far = Far(ArrayRows(X, y, prep))
     _, bounds = minimise_rows.minimise_many(far, objectives, TAU, 100)
     assert (bounds <= TAU).all()
     alone = [read for read in far.read if read != "many"]

@@ -44,7 +44,7 @@ from dplr.privacy.law import Law
 from dplr.privacy.sensitivity import cell_counts
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.plan import Plan
-from dplr.rows import Rows, as_rows, encoded
+from dplr.rows import ArrayRows, Rows, encoded
 from dplr.rows.queries.moments import Moments
 
 MODELS = ("logistic", "linear")
@@ -429,7 +429,7 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
 
 def _rows_of(ready: Ready) -> Rows:
     """The rows, of which no value has been looked at."""
-    return as_rows(ready.memory.X, ready.memory.codes, ready.facts.prep)
+    return ArrayRows(ready.memory.X, ready.memory.codes, ready.facts.prep)
 
 
 def _middles(layout: Layout) -> tuple[str, ...]:

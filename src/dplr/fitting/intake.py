@@ -20,6 +20,7 @@ from dplr.privacy.unit import Unit
 from dplr.problem.losses import Loss
 from dplr.problem.plan import Plan
 from dplr.rows import (
+    ArrayRows,
     FaultyRows,
     Labels,
     Rows,
@@ -27,7 +28,6 @@ from dplr.rows import (
     Table,
     Target,
     Told,
-    as_rows,
     as_table,
     class_factors,
     explained,
@@ -132,7 +132,7 @@ class InMemory:
         labels, y = self.labels, self.y.values
         if labels is not None:
             y = labels.against_the_rest(position) if is_several(labels.classes) else labels.y
-        return as_rows(self.X, y, facts.prep, weights=self.weights, told=told)
+        return ArrayRows(self.X, y, facts.prep, weights=self.weights, told=told)
 
     def check_plans(self, plans: Sequence[Plan]) -> None:
         """Nothing: memory serves all plans."""

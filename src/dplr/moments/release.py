@@ -34,7 +34,7 @@ from dplr.noise import Source
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
-from dplr.rows import FaultyRows, Rows, as_rows, as_table
+from dplr.rows import ArrayRows, FaultyRows, Rows, as_table
 from dplr.rows.queries.moments import Moments
 from dplr.rows.streams.source import Stream, as_stream
 
@@ -177,7 +177,7 @@ def _released(
 def _rows(values: Any, stream: Stream | None, n: int, layout: Layout, prep: Prep) -> Rows:
     """The rows with targets of 0."""
     if stream is None:
-        return as_rows(values, np.zeros(n), prep)
+        return ArrayRows(values, np.zeros(n), prep)
     columns = layout.features if layout.named else as_table(values).columns  # type: ignore[union-attr]
     return rows_without_target(stream, columns, prep)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,10 +28,10 @@ class FaultyRows(ValueError):
         self.faults = faults
 
 
-def refuse(faults: Faults, columns: Mapping[str, int] | None = None) -> None:
-    """Raise for rows that cannot count; `columns` says where, if it is known."""
+def refuse(faults: Faults, columns: Callable[[], Mapping[str, int]] = dict) -> None:
+    """Raise for rows that cannot count; `columns` counts those that are not finite by column, if anybody can."""
     if faults.non_finite_rows:
-        where = ", ".join(f"{name} {count}" for name, count in list((columns or {}).items())[:10])
+        where = ", ".join(f"{name} {count}" for name, count in list(columns().items())[:10])
         policy = " Or declare in the bounds what a missing value counts as." if where else ""
         raise FaultyRows(
             f"`X` and `y` must be finite; got {faults.non_finite_rows} of {faults.rows} rows with NaN or infinity"

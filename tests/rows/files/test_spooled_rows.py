@@ -8,7 +8,7 @@ import sys
 import pyarrow as pa
 import pytest
 
-from dplr.rows.files import spooled
+from dplr.rows import spill
 from dplr.rows.files.csv import CsvPart, csv_parts
 from dplr.rows.files.kinds import AS_WRITTEN, NUMBER, Format
 from dplr.rows.files.spooled import Spooled
@@ -73,7 +73,7 @@ def test_without_room_the_file_is_read_again(path, tmp_path, reads, full, monkey
     usage = shutil.disk_usage(tmp_path)
     if full == "no room":
         frees = iter([10**9] + 10**6 * [10**8])
-        monkeypatch.setattr(spooled.shutil, "disk_usage", lambda folder: usage._replace(free=next(frees)))
+        monkeypatch.setattr(spill.shutil, "disk_usage", lambda folder: usage._replace(free=next(frees)))
     if full == "full":
 
         def stop(*given):

@@ -15,8 +15,8 @@ from pyarrow import parquet
 
 import dplr
 from dplr.problem.losses import LOGISTIC
+from dplr.rows import spill
 from dplr.rows.queries.clipped import ClippedGradient
-from dplr.rows.streams import holding
 from dplr.rows.streams.holding import Held, Shelf
 from dplr.rows.streams.parts import sum_part
 from dplr.rows.streams.passes import ClippedPass, CountPass
@@ -176,8 +176,8 @@ class Full:
 
 @pytest.mark.parametrize("writes", [0, 1, 5, 20])
 def test_a_full_disk_changes_no_bit(writes, table, monkeypatch, tmp_path):
-    opened = holding.nameless
-    monkeypatch.setattr(holding, "nameless", lambda folder: Full(opened(folder), writes))
+    opened = spill.nameless
+    monkeypatch.setattr(spill, "nameless", lambda folder: Full(opened(folder), writes))
     assert_same(fitted(counted(table, tmp_path), **MANY), fitted(table, **MANY))
 
 
@@ -201,7 +201,7 @@ def test_a_folder_that_is_not_there_changes_no_bit(table, tmp_path):
 
 
 def test_a_disk_without_room_is_not_written(table, monkeypatch, tmp_path):
-    monkeypatch.setattr(holding.shutil, "disk_usage", lambda folder: type("Usage", (), {"free": 1000}))
+    monkeypatch.setattr(spill.shutil, "disk_usage", lambda folder: type("Usage", (), {"free": 1000}))
     held = group(table.slice(0, 5000)).reading(CountPass(), str(tmp_path))
     assert held._rows is None
     assert held.sums(CountPass(), str(tmp_path)) == b"5000"
@@ -213,7 +213,7 @@ def test_a_disk_is_not_filled_by_parts_that_do_not_know_how_many_rows_they_have(
     held.parts = tuple(Uncounted(part) for part in held.parts)
     size = held.reading(CountPass(), str(tmp_path))._rows[0][0].arrays()[0].nbytes
     for free, is_held in ((size, False), (3 * size, True)):
-        monkeypatch.setattr(holding.shutil, "disk_usage", lambda folder, free=free: type("Usage", (), {"free": free}))
+        monkeypatch.setattr(spill.shutil, "disk_usage", lambda folder, free=free: type("Usage", (), {"free": free}))
         assert (held.reading(CountPass(), str(tmp_path))._rows is not None) is is_held
         assert held.sums(CountPass(), str(tmp_path)) == b"5000"
 

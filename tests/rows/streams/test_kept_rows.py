@@ -9,7 +9,7 @@ from dplr.bounds import ball_prep
 from dplr.problem.losses import LOGISTIC, SQUARED
 from dplr.rows.array.rows import ArrayRows
 from dplr.rows.queries.clipped import ClippedGradient
-from dplr.rows.streams.keeping import mapped_zeros
+from dplr.rows.spill import mapped_zeros
 
 
 def is_mapped(array):
@@ -32,7 +32,7 @@ def test_without_room_they_are_in_memory(tmp_path, error, monkeypatch):
     def stop(*given):
         raise error
 
-    monkeypatch.setattr("dplr.rows.streams.keeping.os.posix_fallocate", stop, raising=False)
+    monkeypatch.setattr("dplr.rows.spill.os.posix_fallocate", stop, raising=False)
     found = mapped_zeros(str(tmp_path), 7)
     assert not is_mapped(found)
     assert found.tolist() == [0] * 7

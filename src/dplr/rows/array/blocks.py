@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import functools
 import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, Protocol, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,45 +35,72 @@ BLOCK_ROWS = 8192
 _KERNEL_ROWS = 2**20
 
 
-class Reader(Protocol):
-    """Rows in a fixed order; any span of them can be summed."""
+@dataclass(eq=False)
+class Reader(ABC):
+    """Rows in a fixed order, of which any span can be summed.
 
-    @property
-    def marks(self) -> tuple[int, ...]:
-        """Counts from the encoding of the whole table, for the faults of every total; else empty."""
-        ...
+    Attributes
+    ----------
+    X, y : all rows: arrays, or an encoder of a table and its targets.
+    prep : the row's way into the scaled problem.
+    block_rows : rows of one kernel call; None for a good number.
+    weights : of all rows.
+    index : the rows that count, each as often as it is named; None for all of them.
+    marks : counts from the encoding of the whole table, for the faults of every total; else empty.
+    """
+
+    X: Any
+    y: Any
+    prep: Prep
+    block_rows: int | None
+    weights: Weights = None
+    index: Index = None
+    marks: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         """Return the number of rows."""
-        ...
+        return len(self.y if self.index is None else self.index)
 
+    @abstractmethod
     def selected(self, rows: Selection) -> Reader:
         """A reader of the selected rows; this reader itself if all of them are selected."""
-        ...
 
+    @abstractmethod
     def whole(self) -> WholeReader:
         """A reader for many passes; for a table, one that holds all rows encoded."""
-        ...
 
+    @abstractmethod
     def sum(self, query: Any, coef: Any, span: Span) -> Any:
         """Sum the query over the rows of the span."""
-        ...
 
 
-class WholeReader(Reader, Protocol):
+class WholeReader(Reader):
     """Rows that lie in arrays."""
+
+    def selected(self, rows: Selection) -> Reader:
+        """A reader of the selected rows: views of every `step`-th, copies of those that are named, block by block."""
+        if rows.indices is not None:
+            return ConvertedReader(self.X, self.y, self.prep, self.block_rows, self.weights, rows.indices)
+        if rows.step == 1:
+            return self
+        some = slice(None, None, rows.step)
+        return replace(self, X=self.X[some], y=self.y[some], weights=_of(self.weights, some))
+
+    def whole(self) -> WholeReader:
+        """The reader itself, which has all rows in arrays."""
+        return self
 
     def mapped(self, prep: Prep) -> WholeReader:
         """A reader of the same arrays that takes rows another way into a scaled problem."""
-        ...
+        return replace(self, prep=prep)
 
+    @abstractmethod
     def arrays(self) -> Arrays:
         """X and y as kernels take them: views where they are native, else copies."""
-        ...
 
+    @abstractmethod
     def loss_rows(self, step: int = 1) -> LossRows | None:
         """Every `step`-th row as the loss kernels take them; None where rows must be converted first."""
-        ...
 
 
 def reader_of(
@@ -87,164 +115,82 @@ def reader_of(
     return ConvertedReader(X, y, prep, block_rows, weights)
 
 
-class NativeReader:
+@dataclass(eq=False)
+class NativeReader(WholeReader):
     """Rows that kernels read in place. `marks` are those of a table that was encoded."""
 
-    def __init__(
-        self,
-        X: NDArray[Any],
-        y: NDArray[Any],
-        prep: Prep,
-        block_rows: int | None,
-        weights: Weights = None,
-        marks: tuple[int, ...] = (),
-    ) -> None:
-        self._X, self._y, self._prep, self._block_rows, self._weights = X, y, prep, block_rows, weights
-        self._loss_rows: LossRows | None = None
-        self.marks = marks
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return len(self._y)
-
-    def selected(self, rows: Selection) -> Reader:
-        """A reader of the selected rows: views of every `step`-th, copies of those that are named."""
-        if rows.indices is not None:
-            return ConvertedReader(self._X, self._y, self._prep, self._block_rows, self._weights, rows.indices)
-        if rows.step == 1:
-            return self
-        some = slice(None, None, rows.step)
-        weights = _of(self._weights, some)
-        return NativeReader(self._X[some], self._y[some], self._prep, self._block_rows, weights)
-
-    def whole(self) -> WholeReader:
-        """The reader itself, which has all rows in arrays."""
-        return self
-
-    def mapped(self, prep: Prep) -> NativeReader:
-        """A reader of the same arrays that takes rows another way into a scaled problem."""
-        return NativeReader(self._X, self._y, prep, self._block_rows, self._weights, self.marks)
+    _loss_rows: LossRows | None = field(default=None, init=False)
 
     def sum(self, query: Any, coef: Any, span: Span) -> Any:
         """Sum the query over the rows of the span, in calls that an interrupt can wait for."""
         X, y = self.arrays()
-        out, step = query.partial(), self._block_rows or _KERNEL_ROWS
+        out, step = query.partial(), self.block_rows or _KERNEL_ROWS
         for start in range(span[0], span[1], step):
             rows = slice(start, min(start + step, span[1]))
-            query.add_block(X[rows], y[rows], self._prep, coef, out, _of(self._weights, rows))
+            query.add_block(X[rows], y[rows], self.prep, coef, out, _of(self.weights, rows))
         return out.total()
 
     def arrays(self) -> Arrays:
         """X and y as they lie, booleans as bytes."""
-        return self._X, as_numbers(self._y)
+        return self.X, as_numbers(self.y)
 
     def loss_rows(self, step: int = 1) -> LossRows:
         """Every `step`-th row for the loss kernels. All rows are kept in that form: a pass learns what others use."""
         if step > 1:  # a copy: rows far apart are slow to read more than once
             X, y = (np.ascontiguousarray(part[::step]) for part in self.arrays())
-            return native_rows(X, y, self._prep, _of(self._weights, slice(None, None, step)))
+            return native_rows(X, y, self.prep, _of(self.weights, slice(None, None, step)))
         if self._loss_rows is None:
-            self._loss_rows = native_rows(*self.arrays(), self._prep, self._weights)
+            self._loss_rows = native_rows(*self.arrays(), self.prep, self.weights)
         return self._loss_rows
 
 
-class ConvertedReader:
-    """Rows, or those that `index` names; each block of them is converted or copied."""
-
-    marks: tuple[int, ...] = ()
-
-    def __init__(
-        self, X: Any, y: Any, prep: Prep, block_rows: int | None, weights: Weights, index: Index = None
-    ) -> None:
-        self._X, self._y, self._prep, self._block_rows, self._weights = X, y, prep, block_rows, weights
-        self._index = index
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return len(self._y if self._index is None else self._index)
-
-    def selected(self, rows: Selection) -> Reader:
-        """A reader of the selected rows, which converts blocks of them."""
-        if rows.indices is not None:
-            return ConvertedReader(self._X, self._y, self._prep, self._block_rows, self._weights, rows.indices)
-        if rows.step == 1:
-            return self
-        some = slice(None, None, rows.step)
-        weights = _of(self._weights, some)
-        return ConvertedReader(self._X[some], self._y[some], self._prep, self._block_rows, weights)
-
-    def whole(self) -> WholeReader:
-        """The reader itself, which has all rows in arrays."""
-        return self
-
-    def mapped(self, prep: Prep) -> ConvertedReader:
-        """A reader of the same arrays that takes rows another way into a scaled problem."""
-        return ConvertedReader(self._X, self._y, prep, self._block_rows, self._weights, self._index)
+class ConvertedReader(WholeReader):
+    """Rows in arrays, of which each block is converted or copied."""
 
     def sum(self, query: Any, coef: Any, span: Span) -> Any:
         """Sum the query over the rows of the span, and convert each block before."""
-        out, step = query.partial(), self._block_rows or BLOCK_ROWS
+        out, step = query.partial(), self.block_rows or BLOCK_ROWS
         for start in range(span[0], span[1], step):
-            rows = _rows(self._index, start, min(start + step, span[1]))
-            X, y = as_native(self._X[rows]), np.require(self._y[rows], np.float64, "A")
-            query.add_block(X, y, self._prep, coef, out, _of(self._weights, rows))
+            rows = _rows(self.index, start, min(start + step, span[1]))
+            X, y = as_native(self.X[rows]), np.require(self.y[rows], np.float64, "A")
+            query.add_block(X, y, self.prep, coef, out, _of(self.weights, rows))
         return out.total()
 
     def arrays(self) -> Arrays:
         """All rows converted: a copy of what is not native."""
-        return as_native(self._X), np.require(self._y, np.float64, "A")
+        return as_native(self.X), np.require(self.y, np.float64, "A")
 
     def loss_rows(self, step: int = 1) -> LossRows | None:
         """A converted copy of every `step`-th row; None for all rows, of which none is kept."""
         if step == 1:
             return None
         some = slice(None, None, step)
-        X, y = np.require(self._X[some], np.float64, "A"), np.require(self._y[some], np.float64, "A")
-        return native_rows(X, y, self._prep, _of(self._weights, some))
+        X, y = np.require(self.X[some], np.float64, "A"), np.require(self.y[some], np.float64, "A")
+        return native_rows(X, y, self.prep, _of(self.weights, some))
 
 
-class EncodedReader:
-    """Rows of a table, or those that `index` names; each block of them is encoded, and leaves its marks."""
-
-    marks: tuple[int, ...] = ()
-
-    def __init__(
-        self,
-        encoder: Encoder,
-        y: NDArray[Any],
-        prep: Prep,
-        block_rows: int | None,
-        weights: Weights,
-        index: Index = None,
-    ) -> None:
-        self._encoder, self._y, self._prep, self._block_rows, self._weights = encoder, y, prep, block_rows, weights
-        self._index = index
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return len(self._y if self._index is None else self._index)
+class EncodedReader(Reader):
+    """Rows of a table, of which each block is encoded, and leaves its marks. X is the encoder."""
 
     def selected(self, rows: Selection) -> Reader:
         """A reader of the selected rows, which encodes blocks of them."""
-        index = rows.indices
-        if index is None and rows.step == 1:
+        if rows.indices is None and rows.step == 1:
             return self
-        index = np.arange(0, len(self._y), rows.step) if index is None else index
-        return EncodedReader(self._encoder, self._y, self._prep, self._block_rows, self._weights, index)
+        return replace(self, index=np.arange(0, len(self.y), rows.step) if rows.indices is None else rows.indices)
 
     def whole(self) -> WholeReader:
         """A reader of the table as one encoded matrix, with the marks that this left."""
-        matrix, marks = self._encoder.block()
-        return NativeReader(matrix, self._y, self._prep, self._block_rows, self._weights, tuple(marks.tolist()))
+        matrix, marks = self.X.block()
+        return NativeReader(matrix, self.y, self.prep, self.block_rows, self.weights, marks=tuple(marks.tolist()))
 
     def sum(self, query: Any, coef: Any, span: Span) -> Any:
         """Sum the query over the rows of the span, and encode each block before; with the marks of those blocks."""
-        out, marks = query.partial(), np.zeros(2 * len(self._encoder.features), np.int64)
-        y, step, matrix = as_numbers(self._y), self._block_rows or self._encoder.block_rows, None
+        encoder, out, y, matrix = self.X, query.partial(), as_numbers(self.y), None
+        marks, step = np.zeros(2 * len(encoder.features), np.int64), self.block_rows or encoder.block_rows
         for start in range(span[0], span[1], step):
-            rows = _rows(self._index, start, min(start + step, span[1]))
-            matrix, block_marks = self._encoder.block(rows, matrix)
-            query.add_block(matrix, y[rows], self._prep, coef, out, _of(self._weights, rows))
+            rows = _rows(self.index, start, min(start + step, span[1]))
+            matrix, block_marks = encoder.block(rows, matrix)
+            query.add_block(matrix, y[rows], self.prep, coef, out, _of(self.weights, rows))
             marks += block_marks
         return marked(out.total(), tuple(marks.tolist()))
 

@@ -4,30 +4,24 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Sequence
-from typing import Any, overload
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplr._core import LossRows, gradients_of_many
-from dplr._kit.recorder import Recorder
 from dplr._kit.validation import sentence
 from dplr.bounds.scaling import Prep
-from dplr.problem.geometry import Geometry
 from dplr.problem.losses import Loss
 from dplr.rows import threads as _pool
-from dplr.rows.array import minimise as _minimise
 from dplr.rows.array.blocks import BLOCK_ROWS, WholeReader, marked, reader_of, sum_exact, sum_ordered
 from dplr.rows.array.clipped import ClippedSums
-from dplr.rows.faults import Told, refuse, warn_outside
+from dplr.rows.base import Rows
+from dplr.rows.faults import Told, refuse
 from dplr.rows.queries.clipped import ClippedGradient, Room
-from dplr.rows.queries.columns import ColumnMoments
 from dplr.rows.queries.kernel import kernel_of
 from dplr.rows.queries.losses import LossGradient, RealTotal
-from dplr.rows.queries.moments import Moments
-from dplr.rows.queries.score import ScoreMoments
-from dplr.rows.queries.squares import ScoreSquares
 from dplr.rows.queries.totals import Total
 from dplr.rows.selection import ALL, Selection
 from dplr.rows.tables.encoder import Encoder
@@ -35,13 +29,12 @@ from dplr.rows.tables.table import as_table
 from dplr.rows.tables.target import Target
 from dplr.rows.weights import RowWeights, Weights
 from dplr.solvers import sample_step
-from dplr.solvers.certificate import Objective
 
 # Up to this many passes of one model are quicker than one pass of a whole panel.
 _FEW_MODELS = 10
 
 
-class ArrayRows:
+class ArrayRows(Rows):
     """Rows of an array (any float type and memory order, read-only or memory-mapped) or of a table.
 
     Parameters
@@ -56,6 +49,8 @@ class ArrayRows:
     room : where what passes of clipped gradients learn of rows is written; None for memory.
     told : shared with other rows of the same fit; None for rows of their own.
     """
+
+    in_memory = True
 
     def __init__(
         self,
@@ -73,121 +68,24 @@ class ArrayRows:
         source: Any = X if table is None else table
         needed = table is not None or (prep.layout is not None and not prep.layout.plain)
         self._encoder = Encoder(source, prep.layout) if needed else None
+        self.columns = None if self._encoder is None else self._encoder.features
         self._weights = weights
         self._reader = reader_of(source, y, self._encoder, prep, block_rows, self._of_rows)
-        self._prep = prep
+        self.prep = prep
         self._block_rows = block_rows
         self._threads = threads
         self._notice = told or Told()
         self._room = room
 
-    @property
-    def geometry(self) -> Geometry:
-        """Where the scaled rows lie."""
-        return self._prep.geometry
-
-    def recorded(self, recorder: Recorder) -> ArrayRows:
-        """These rows, without a record: rows in memory are summed again when they are needed again."""
-        return self
-
-    @overload
-    def total(self, query: Moments, coef: None = None, rows: Selection = ALL) -> Total: ...
-    @overload
-    def total(self, query: ColumnMoments, coef: None = None, rows: Selection = ALL) -> Total: ...
-    @overload
-    def total(self, query: ScoreMoments | ScoreSquares, coef: NDArray[np.float64], rows: Selection = ALL) -> Total: ...
-    @overload
-    def total(self, query: ClippedGradient, coef: NDArray[np.float64], rows: Selection = ALL) -> Total: ...
-    @overload
-    def total(self, query: LossGradient, coef: NDArray[np.float64], rows: Selection = ALL) -> RealTotal: ...
-    def total(self, query: Any, coef: Any = None, rows: Selection = ALL) -> Any:
-        """Sum the query over the rows, at `coef` (q,) where the query needs a point.
-
-        Raises
-        ------
-        ValueError
-            A selected row holds a NaN or an infinity, or an undeclared label.
-        """
-        total = self.sum(query, coef, rows)
-        if total.faults.non_finite_rows and self._encoder is not None:
-            refuse(total.faults, self._encoder.not_finite())
-        refuse(total.faults)
-        if query.counts_outside and not self._notice.already:
-            self._notice.already = True
-            warn_outside(total.faults, self._prep, self._encoder.features if self._encoder else None)
-        return total
+    def not_finite(self) -> Mapping[str, int]:
+        """Columns of a table with a NaN or an infinity, and in how many rows; empty for an array."""
+        return {} if self._encoder is None else self._encoder.not_finite()
 
     def totals(self, queries: Sequence[ClippedGradient], coefs: Sequence[NDArray[np.float64]]) -> list[Total]:
         """Sum clipped gradients of one loss over all rows, each query at its points (k, q): totals of that shape."""
         totals = self.clipped_sums.of_many(queries, coefs)
         refuse(totals[0].faults)
         return totals
-
-    def weighted(self, weights: Sequence[float]) -> ArrayRows:
-        """These rows, without a copy, with their columns multiplied by these weights; themselves for ()."""
-        return self.mapped(self._prep.weighted(weights)) if weights else self
-
-    def narrowed(self, middles: NDArray[np.float64], half_widths: NDArray[np.float64]) -> ArrayRows:
-        """These rows, without a copy, in these parts of their bounds: see `Prep.narrowed`.
-
-        Nobody is warned of what lies outside them: it is not the bounds that are wrong.
-        """
-        rows = self.mapped(self._prep.narrowed(middles, half_widths))
-        rows._notice = Told(already=True)
-        return rows
-
-    def clipped(self, middles: NDArray[np.float64], half_widths: NDArray[np.float64]) -> ArrayRows:
-        """These rows, without a copy, clipped to these parts of their bounds: see `Prep.clipped`."""
-        rows = self.mapped(self._prep.clipped(middles, half_widths))
-        rows._notice = Told(already=True)
-        return rows
-
-    def minimise(self, objective: Objective, tau: float, cap: int) -> tuple[NDArray[np.float64], float]:
-        """Minimise over all rows to a certified distance of at most tau / ridge: see `solvers.certified`.
-
-        Returns
-        -------
-        coef : (q,)
-        bound : the ridge times a certified bound on the distance. Depends on the data: never release it.
-
-        Raises
-        ------
-        ValueError
-            A row holds a NaN or an infinity, or an undeclared label.
-        NotCertified
-            `cap` passes over the rows were not enough.
-        """
-        return _minimise.minimise(self, objective, tau, cap, in_memory=True)
-
-    def minimise_many(
-        self, objectives: Sequence[Objective], tau: float, cap: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Minimise objectives of one loss that differ in ridge, center and linear term: see `solvers.newton_many`.
-
-        Parameters
-        ----------
-        objectives : such as one for each draw of an objective perturbation.
-        tau, cap : for each of them, as in `minimise`.
-
-        Returns
-        -------
-        coefs : (len(objectives), q)
-        bounds : the ridges times certified bounds on the distances. Depend on the data: never release them.
-
-        Raises
-        ------
-        ValueError
-            A row holds a NaN or an infinity, or an undeclared label; or the losses differ.
-        NotCertified
-            `cap` passes over the rows were not enough for one of them.
-        """
-        return _minimise.minimise_many(self, objectives, tau, cap, in_memory=True)
-
-    def standardised(self, center: NDArray[np.float64], factors: NDArray[np.float64], constant: float) -> ArrayRows:
-        """These rows as factors * (x - center), with another constant for the intercept: see `Prep.standardised`."""
-        prep = self._prep.standardised(center, factors, constant)
-        X, y = self._array_reader().arrays()
-        return ArrayRows(X, y, prep, weights=self._weights, block_rows=self._block_rows, threads=self._threads)
 
     def arrays(self) -> tuple[NDArray[Any], NDArray[Any], Weights]:
         """X, encoded, y and weights as kernels take them; views where they are native already."""
@@ -213,11 +111,6 @@ class ArrayRows:
     @property
     def _of_rows(self) -> Weights:
         return None if self._weights is None else self._weights.of_rows
-
-    @property
-    def prep(self) -> Prep:
-        """The row's way into the scaled problem."""
-        return self._prep
 
     def sum(self, query: Any, coef: Any, rows: Selection = ALL) -> Any:
         """Sum the query in the way that it asks for, and leave the judgement of faults to the caller."""
@@ -277,13 +170,13 @@ class ArrayRows:
     @functools.cached_property
     def clipped_sums(self) -> ClippedSums:
         """Sums of clipped gradients. Their passes are many: what kernels cannot read in place is converted, once."""
-        return ClippedSums(*self._array_reader().arrays(), self._prep, self._threads, self._of_rows, self._room)
+        return ClippedSums(*self._array_reader().arrays(), self.prep, self._threads, self._of_rows, self._room)
 
-    def mapped(self, prep: Prep) -> ArrayRows:
-        """These rows on another way into a scaled problem."""
+    def mapped(self, prep: Prep) -> Self:
+        """These rows, without a copy, on another way into a scaled problem."""
         rows = copy.copy(self)
         rows.__dict__.pop("clipped_sums", None)  # of rows that took the old way
-        rows._prep, rows._reader = prep, self._array_reader().mapped(prep)
+        rows.prep, rows._reader = prep, self._array_reader().mapped(prep)
         return rows
 
     def _parts(self, query: Any, n: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from dplr._kit.validation import sentence
@@ -34,7 +34,10 @@ def files_of(data: Any) -> list[str]:
     files = sorted(path for source in sources for path in _named(source))
     if not files:
         raise ValueError(sentence("data", "must name at least one file", data, "Hidden files do not count."))
-    _check_once(files)
+    for path in once(files):
+        if not os.path.isfile(path):
+            rule = "must be a file, because it is read more than once"
+            raise ValueError(f"`{path}` {rule}. Write its rows to a file first.")
     if len(files) > 1:
         _check_alike(files)
     return files
@@ -125,19 +128,25 @@ def _check_flat(path: str, folders: Sequence[str]) -> None:
     raise ValueError(f"`{path}` must hold files alone; got the folder {name}. {remedy}")
 
 
-def _check_once(files: Sequence[str]) -> None:
-    """Raise where a file is there twice, by whatever name: what its records change would exceed the sensitivity."""
-    places: dict[tuple[int, int], str] = {}
+def once(files: Iterable[str], on_this_machine: bool = True) -> Iterator[str]:
+    """Each file; ValueError where one is there twice, by whatever name: its changes would exceed the sensitivity.
+
+    Without `on_this_machine`, a file that is on none of its disks is told by its path.
+    """
+    places: dict[Any, str] = {}
     for path in files:
-        status = os.stat(path)
-        place = (status.st_dev, status.st_ino)
+        place: Any = path
+        try:
+            status = os.stat(path)
+            place = (status.st_dev, status.st_ino)
+        except OSError:
+            if on_this_machine:
+                raise
         if place in places:
             again = "is named twice" if places[place] == path else f"is the same file as `{places[place]}`"
             raise ValueError(f"`{path}` {again}: its records would count twice, against the guarantee. Name it once.")
         places[place] = path
-        if not os.path.isfile(path):
-            rule = "must be a file, because it is read more than once"
-            raise ValueError(f"`{path}` {rule}. Write its rows to a file first.")
+        yield path
 
 
 def _check_alike(files: Sequence[str]) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dplr._kit.validation import sentence
 from dplr.rows.persons.canonical import FAULTS, MISSING, canonical, exact_below
-from dplr.rows.persons.numbering import NOBODY, Bytes, Integers, Numbering, of_bytes, of_integers, of_texts
+from dplr.rows.persons.numbering import NOBODY, Numbering, of_bytes, of_integers, of_texts
 from dplr.rows.tables.text import is_arrow, is_arrow_dictionary
 
 Gaps = NDArray[np.bool_]
@@ -195,16 +195,6 @@ def _of_texts(series: nw.Series[Any]) -> Ids:
         ends = np.append(ends[:-1][~empty], ends[-1])
     numbers = of_bytes(data, ends, lambda text: text.decode("utf-8", "surrogateescape"))
     return _missing_counted(numbers.spread(gaps) if gaps.any() else numbers)
-
-
-def _buffers(texts: Any) -> tuple[Bytes, Integers]:
-    """(data, ends): text i is data[ends[i] : ends[i + 1]]."""
-    _, ends, data = texts.buffers()
-    first, last = texts.offset, texts.offset + len(texts) + 1
-    return (
-        np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8),
-        np.frombuffer(ends, np.int64)[first:last] if ends else np.zeros(1, np.int64),
-    )
 
 
 def _as_arrow(series: nw.Series[Any]) -> Any | None:

@@ -189,6 +189,11 @@ class LossSums(Protocol):
         """A minimisation begins on every so many rows; 1 for all of them, where no sample is at hand."""
         ...
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether a read of all rows costs their arithmetic and no more."""
+        ...
+
     def loss_sum(self, query: LossGradient, coef: Vector, rows: Selection = ALL) -> RealTotal:
         """Sum the query at `coef` (q,); faults are left to the caller."""
         ...

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import pickle
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr.rows.array.rows import ArrayRows
-from dplr.rows.streams.keeping import ROOM, nameless
+from dplr.rows.spill import Spill, has_room
 from dplr.rows.streams.parts import Part, RemotePass, sum_part, total_rows
 from dplr.rows.streams.passes import ClippedPass, CountPass
 from dplr.rows.streams.recipe import Recipe
@@ -107,9 +106,9 @@ class Held:
         count = total_rows(part.rows for part in self.parts)
         width = self.shelf.recipe.prep.geometry.d + 2
         with contextlib.suppress(OSError):  # a folder that is not there, or cannot be written: rows are read again
-            free = shutil.disk_usage(folder or own_folder).free
-            if free >= ROOM * 8 * width * (count or 0):
-                return _File(self.shelf, opened.enter_context(nameless(folder or own_folder)), folder or own_folder)
+            if has_room(folder or own_folder, 8 * width * (count or 0)):
+                spill = Spill(folder or own_folder)
+                return _File(self.shelf, opened.enter_context(contextlib.closing(spill)))
         return None
 
 
@@ -127,7 +126,7 @@ class _Memory:
 
     def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
-        self._parts: list[list[Arrays]] = []
+        self._parts: list[list[Any]] = []
 
     def begin(self) -> None:
         """The next arrays are those of the next part."""
@@ -151,54 +150,40 @@ class _Memory:
 class _File(_Memory):
     """Arrays in a file without a name, which the system frees when nothing maps it, or when the process ends."""
 
-    def __init__(self, shelf: Shelf, file: Any, folder: str) -> None:
+    def __init__(self, shelf: Shelf, spill: Spill) -> None:
         super().__init__(shelf)
-        self._file, self._folder, self._full = file, folder, False
-        self._places: list[list[list[tuple[int, str, tuple[int, ...]]]]] = []
-
-    def begin(self) -> None:
-        """The next arrays are those of the next part."""
-        self._places.append([])
+        self._spill, self._is_full = spill, False
 
     def add(self, arrays: Arrays) -> None:
         """Write the rows of a batch; a disk without room for them is told by `rows`."""
         try:
-            self._full = self._full or not self._has_room(sum(column.nbytes for column in arrays if column is not None))
-            if self._full:
-                return
-            kinds = (self._shelf.kind, "<f8", "<f8")
-            pairs = zip(arrays, kinds, strict=True)
-            self._places[-1].append([self._written(array, kind) for array, kind in pairs if array is not None])
+            if not self._is_full:
+                pairs = zip(arrays, (self._shelf.kind, "<f8", "<f8"), strict=True)
+                self._parts[-1].append([self._written(array, kind) for array, kind in pairs if array is not None])
         except OSError:
-            self._full = True
+            self._is_full = True
 
     def rows(self) -> list[list[ArrayRows]] | None:
         """The rows of the file, mapped; None where not all could be written."""
-        try:
-            self._file.flush()
-        except OSError:
-            self._full = True
-        if self._full or not self._file.tell():
+        if self._is_full:
             return None
-        mapped = np.memmap(self._file, np.uint8, "r")
-        self._parts = [[self._mapped(mapped, batch) for batch in part] for part in self._places]
+        try:
+            mapped = self._spill.mapped()
+        except (OSError, ValueError):  # a full disk, or no rows
+            return None
+        self._parts = [[self._mapped(mapped, batch) for batch in part] for part in self._parts]
         return super().rows()
 
-    def _has_room(self, size: int) -> bool:
-        """Whether the disk keeps its share of room: parts may not know how many rows they have."""
-        free: int = shutil.disk_usage(self._folder).free
-        return free >= size + (ROOM - 1) * int(self._file.tell() + size)
-
     def _written(self, array: NDArray[Any], kind: str) -> tuple[int, str, tuple[int, ...]]:
-        self._file.write(bytes(-self._file.tell() % _ALIGNED))
-        start = self._file.tell()
-        self._file.write(np.ascontiguousarray(array, kind).data)
+        self._spill.write(bytes(-self._spill.tell() % _ALIGNED))
+        start = self._spill.tell()
+        self._spill.write(np.ascontiguousarray(array, kind).data)
         return start, kind, array.shape
 
     @staticmethod
     def _mapped(mapped: NDArray[Any], places: list[tuple[int, str, tuple[int, ...]]]) -> Arrays:
         arrays = [
-            np.asarray(mapped[start : start + np.dtype(kind).itemsize * int(np.prod(shape))]).view(kind).reshape(shape)
+            mapped[start : start + np.dtype(kind).itemsize * int(np.prod(shape))].view(kind).reshape(shape)
             for start, kind, shape in places
         ]
         return arrays[0], arrays[1], arrays[2] if len(arrays) > 2 else None

@@ -1,20 +1,13 @@
-"""Rows that a fit reads hundreds of times, encoded once and kept in files without a name while it runs.
-
-Such a file is not in any folder: the system frees it when the process ends, however it ends. It is as private as the
-rows, and not encrypted.
-"""
+"""Rows that a fit reads hundreds of times, encoded once and kept in files without a name while it runs."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import os
-import shutil
-import tempfile
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +15,12 @@ from numpy.typing import NDArray
 from dplr.bounds.kinds import Numeric
 from dplr.bounds.scaling import Prep
 from dplr.rows.array.rows import ArrayRows
+from dplr.rows.spill import Spill, has_room, mapped_zeros
 from dplr.rows.streams.parts import Parts, Pass
 from dplr.rows.streams.recipe import Recipe
 from dplr.rows.tables.table import Table, as_table
 from dplr.rows.weights import RowWeights
 
-# A disk is never filled to its end.
-ROOM = 1.25
 # Integers of these types, and float32, are exact in float32.
 _SHORT = ("Int8", "Int16", "UInt8", "UInt16", "Float32", "Boolean")
 
@@ -56,7 +48,7 @@ def keep(parts: Parts, recipe: Recipe, count: int, folder: str, run: Callable[[P
     kinds = [(kind, width), (np.dtype(np.float64), 1)] + [(np.dtype(np.float64), 1)] * (recipe.weighing is not None)
     needed = count * sum(dtype.itemsize * size for dtype, size in kinds)
     with contextlib.suppress(OSError):  # a full or slow disk, or none: rows are read again instead
-        if shutil.disk_usage(folder).free < ROOM * needed:
+        if not has_room(folder, needed):
             return None
         job = _KeepPass(recipe, folder, [dtype for dtype, _ in kinds])
         if run(job, "keeping rows") != count:
@@ -71,7 +63,7 @@ class _KeepPass:
 
     def __init__(self, recipe: Recipe, folder: str, kinds: list[np.dtype[Any]]) -> None:
         self._recipe, self._kinds, self._lock = recipe, kinds, threading.Lock()
-        self._files: list[IO[bytes]] = [nameless(folder) for _ in kinds]
+        self._files = [Spill(folder) for _ in kinds]
 
     def zero(self) -> int:
         """No rows yet."""
@@ -95,23 +87,9 @@ class _KeepPass:
         """The arrays that were written, mapped; the files are closed, and live as long as the arrays."""
         arrays = []
         for file, kind, size in zip(self._files, self._kinds, sizes, strict=True):
-            file.flush()
-            arrays.append(np.asarray(np.memmap(file, kind, "r", shape=(count, size))))
+            arrays.append(file.mapped(kind).reshape(count, size))
             file.close()
         return arrays
-
-
-def mapped_zeros(folder: str, n: int) -> NDArray[np.float64]:
-    """Zeros (n,) in a mapped file without a name; in memory where the disk has no room, or cannot say that it has."""
-    with contextlib.suppress(OSError, AttributeError), nameless(folder) as file:
-        os.posix_fallocate(file.fileno(), 0, 8 * max(n, 1))  # a page that the disk cannot hold would end the process
-        return np.asarray(np.memmap(file, np.float64, "r+", shape=(n,)))
-    return np.zeros(n)
-
-
-def nameless(folder: str) -> IO[bytes]:
-    """A file that is gone when it is closed, or when the process ends."""
-    return tempfile.TemporaryFile(dir=folder, prefix="dplr-")
 
 
 def kind_of(parts: Parts, recipe: Recipe) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast, overload
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,17 +16,12 @@ from dplr._kit.recorder import Recorder
 from dplr._kit.validation import sentence
 from dplr._kit.warnings import DataWarning, muted
 from dplr.bounds.scaling import Prep
-from dplr.problem.geometry import Geometry
 from dplr.problem.losses import Loss
-from dplr.rows.array import minimise as _minimise
 from dplr.rows.array.rows import ArrayRows
-from dplr.rows.faults import refuse, warn_outside
+from dplr.rows.base import Rows
+from dplr.rows.faults import Told, refuse
 from dplr.rows.queries.clipped import ClippedGradient
-from dplr.rows.queries.columns import ColumnMoments
 from dplr.rows.queries.losses import LossGradient, RealTotal, native_rows
-from dplr.rows.queries.moments import Moments
-from dplr.rows.queries.score import ScoreMoments
-from dplr.rows.queries.squares import ScoreSquares
 from dplr.rows.queries.totals import Total
 from dplr.rows.selection import ALL, Selection
 from dplr.rows.streams.finished import finished_pass, name_of
@@ -33,7 +29,6 @@ from dplr.rows.streams.keeping import Kept, keep
 from dplr.rows.streams.parts import Holder, LocalParts, Parts, Pass, Progress, Sums, changed, one_pass
 from dplr.rows.streams.passes import Arrays, ClippedPass, SampledPass, SumPass, WherePass, joined
 from dplr.rows.streams.recipe import Recipe
-from dplr.solvers.certificate import Objective
 from dplr.solvers.newton import sample_step
 
 Vector = NDArray[np.float64]
@@ -64,6 +59,7 @@ class StreamSource:
     folder : where rows may be kept while a fit runs: "" for a folder of each worker's own, None for nowhere.
     worker_rows, worker_sample : all rows, and a sample, that workers hold.
     recorder : where exact sums of finished parts are written down; None for nowhere.
+    notice : whether the data holder was warned of what lies outside the bounds.
     """
 
     parts: Parts
@@ -78,7 +74,7 @@ class StreamSource:
     kept: Kept | None = None
     worker_rows: Sums | None = None
     worker_sample: Sums | None = None
-    has_warned: bool = field(default=False)
+    notice: Told = field(default_factory=Told)
 
     def run(self, job: Pass[Any], label: str, rows_of: Sums | None = None) -> Any:
         """One pass over all rows, wherever they are read, or over those that workers hold."""
@@ -108,7 +104,7 @@ class StreamSource:
             raise changed("all parts", self.count, rows)
 
 
-class StreamedRows:
+class StreamedRows(Rows):
     """Rows of parts, summed batch by batch: equal in every bit of exact sums to the same rows in one array.
 
     Parameters
@@ -117,27 +113,19 @@ class StreamedRows:
     recipe : how batches become rows.
     """
 
+    in_memory = False
+
     def __init__(self, source: StreamSource, recipe: Recipe) -> None:
         self._source, self._recipe = source, recipe
-        self._is_narrowed = False
+        self.prep = recipe.prep if recipe.way is None else recipe.way
+        self.columns, self._notice = recipe.features, source.notice
         # The rows on this machine's disk, and what earlier passes learnt of them.
         self._local_rows: ArrayRows | None = None
 
-    @property
-    def geometry(self) -> Geometry:
-        """Where the scaled rows lie."""
-        return self.prep.geometry
-
-    def recorded(self, recorder: Recorder) -> StreamedRows:
+    def recorded(self, recorder: Recorder) -> Self:
         """These rows; exact sums of finished parts are recorded from now on."""
         self._source.recorder = recorder
         return self
-
-    @property
-    def prep(self) -> Prep:
-        """The row's way into the scaled problem."""
-        recipe = self._recipe
-        return recipe.prep if recipe.way is None else recipe.way
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -153,32 +141,6 @@ class StreamedRows:
         remedy = "Use full batches, or read the rows into memory."
         raise ValueError(sentence("batch", "must be None where rows are streamed", len(units), remedy))
 
-    @overload
-    def total(self, query: Moments, coef: None = None, rows: Selection = ALL) -> Total: ...
-    @overload
-    def total(self, query: ColumnMoments, coef: None = None, rows: Selection = ALL) -> Total: ...
-    @overload
-    def total(self, query: ScoreMoments | ScoreSquares, coef: Vector, rows: Selection = ALL) -> Total: ...
-    @overload
-    def total(self, query: ClippedGradient, coef: Vector, rows: Selection = ALL) -> Total: ...
-    @overload
-    def total(self, query: LossGradient, coef: Vector, rows: Selection = ALL) -> RealTotal: ...
-    def total(self, query: Any, coef: Any = None, rows: Selection = ALL) -> Any:
-        """Sum the query over all rows, at `coef` (q,) where the query needs a point.
-
-        Raises
-        ------
-        ValueError
-            A row holds a NaN or an infinity, or an undeclared label; or a part changed.
-        """
-        assert rows is ALL
-        total = self.sum(query, coef)
-        self._refuse(total.faults)
-        if query.counts_outside and not (self._source.has_warned or self._is_narrowed):
-            self._source.has_warned = True
-            warn_outside(total.faults, self.prep, self._recipe.features)
-        return total
-
     def totals(self, queries: Sequence[ClippedGradient], coefs: Sequence[Vector]) -> list[Total]:
         """Sum clipped gradients of one loss over all rows, each query at its points (k, q): totals of that shape."""
         if self._local_rows is None:
@@ -189,11 +151,12 @@ class StreamedRows:
         job = ClippedPass(self._recipe, queries, coefs)
         totals: list[Total] = self._source.run(job, "gradients", self._held_rows())
         self._source.check_count(totals)
-        self._refuse(totals[0].faults)
+        refuse(totals[0].faults, self.not_finite)
         return totals
 
-    def sum(self, query: Any, coef: Any) -> Any:
+    def sum(self, query: Any, coef: Any, rows: Selection = ALL) -> Any:
         """Sum a query over all rows, and leave the judgement of faults to the caller."""
+        assert rows is ALL
         source, job = self._source, SumPass(self._recipe, [(query, coef)])
         is_known = source.sample is not None or source.worker_sample is not None
         if not isinstance(query, LossGradient) or is_known or (step := self.sample_step) == 1:
@@ -240,35 +203,10 @@ class StreamedRows:
             return None
         return native_rows(*self._source.sample[:2], self.prep, self._source.sample[2])
 
-    def weighted(self, weights: Sequence[float]) -> StreamedRows:
-        """These rows, with their columns multiplied by these weights; themselves for ()."""
-        return self._mapped(self.prep.weighted(weights)) if weights else self
-
-    def narrowed(self, middles: Vector, half_widths: Vector) -> StreamedRows:
-        """These rows in these parts of their bounds: see `Prep.narrowed`."""
-        return self._mapped(self.prep.narrowed(middles, half_widths), is_narrowed=True)
-
-    def clipped(self, middles: Vector, half_widths: Vector) -> StreamedRows:
-        """These rows, clipped to these parts of their bounds: see `Prep.clipped`."""
-        return self._mapped(self.prep.clipped(middles, half_widths), is_narrowed=True)
-
-    def standardised(self, center: Vector, factors: Vector, constant: float) -> StreamedRows:
-        """These rows as factors * (x - center), with another constant: see `Prep.standardised`."""
-        return self._mapped(self.prep.standardised(center, factors, constant), is_narrowed=True)
-
-    def minimise(self, objective: Objective, tau: float, cap: int) -> tuple[Vector, float]:
-        """Minimise over all rows to a certified distance of at most tau / ridge: see `ArrayRows.minimise`."""
-        return _minimise.minimise(self, objective, tau, cap)
-
-    def minimise_many(
-        self, objectives: Sequence[Objective], tau: float, cap: int
-    ) -> tuple[Vector, NDArray[np.float64]]:
-        """Minimise many objectives of one loss: see `ArrayRows.minimise_many`."""
-        return _minimise.minimise_many(self, objectives, tau, cap)
-
-    def _mapped(self, prep: Prep, is_narrowed: bool = False) -> StreamedRows:
-        rows = StreamedRows(self._source, self._recipe.mapped(prep))
-        rows._is_narrowed = is_narrowed or self._is_narrowed
+    def mapped(self, prep: Prep) -> Self:
+        """These rows on another way into a scaled problem."""
+        rows = copy.copy(self)
+        rows.prep, rows._recipe, rows._local_rows = prep, self._recipe.mapped(prep), None
         return rows
 
     def _kept_rows(self) -> ArrayRows | None:
@@ -291,9 +229,7 @@ class StreamedRows:
         reading, source.worker_rows = source.parts.held(self._recipe.mapped(None), 1, source.folder)
         return reading
 
-    def _refuse(self, faults: Any) -> None:
-        """Raise for rows that cannot count, and say in which columns."""
-        if faults.non_finite_rows:
-            where = self._source.run(WherePass(self._recipe), "faults") if self._source.parts.is_local else {}
-            refuse(faults, {name: count for name, count in where.items() if count})
-        refuse(faults)
+    def not_finite(self) -> Mapping[str, int]:
+        """Columns with a NaN or an infinity, and in how many rows; empty where rows lie elsewhere."""
+        where = self._source.run(WherePass(self._recipe), "faults") if self._source.parts.is_local else {}
+        return {name: count for name, count in where.items() if count}

@@ -6,16 +6,15 @@ a bucket for example, has none: its rows are counted in every pass, and no more.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
-import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from dplr._kit.validation import sentence
 from dplr.rows import threads as _pool
 from dplr.rows.files.parquet import told_by
+from dplr.rows.files.sources import once
 from dplr.rows.files.stamp import Stamp
 from dplr.rows.streams.engines.lazy import BATCH_ROWS, LazyPart
 from dplr.rows.streams.parts import LocalParts
@@ -33,28 +32,14 @@ def parts_of(source: Any, threads: int | None) -> LocalParts:
         rule = "must be something that can be read more than once"
         raise TypeError(sentence("X", rule, type(source).__name__, remedy))
     empty = source.schema.empty_table()
-    _check_once(source)
+    files = (path for dataset in _children(source) for path in getattr(dataset, "files", []))
+    list(once(files, on_this_machine=False))
     try:
         parts = [_part(fragment, source.schema) for fragment in source.get_fragments()]
     except ValueError:  # a filter is known to the whole dataset alone
         stamps = [stamp for part in _children(source) for stamp in _stamps(part, getattr(part, "files", []))]
         parts = [LazyPart(_resting(functools.partial(_batches, source, {}), stamps), "an Arrow dataset")]
     return LocalParts(parts, empty, threads)
-
-
-def _check_once(source: Any) -> None:
-    """Raise where a dataset names a file twice, also by links; a union is asked for each of its datasets."""
-    files = [path for part in _children(source) for path in getattr(part, "files", [])]
-    places: dict[Any, str] = {}
-    for path in files:
-        place: Any = path
-        with contextlib.suppress(OSError):  # what is on no disk of this machine is told by its path
-            status = os.stat(path)
-            place = (status.st_dev, status.st_ino)
-        if place in places:
-            again = "is named twice" if places[place] == path else f"is the same file as `{places[place]}`"
-            raise ValueError(f"`{path}` {again}: its records would count twice, against the guarantee. Name it once.")
-        places[place] = path
 
 
 def _children(source: Any) -> Sequence[Any]:

@@ -25,12 +25,8 @@ from dplr.solvers.certificate import NEWTON_PASSES, NotCertified, Objective
 Vector = NDArray[np.float64]
 
 
-def minimise(
-    sums: LossSums, objective: Objective, tau: float, cap: int, in_memory: bool = False
-) -> tuple[Vector, float]:
+def minimise(sums: LossSums, objective: Objective, tau: float, cap: int) -> tuple[Vector, float]:
     """Minimise over all rows to a certified distance of at most tau / ridge, as `solvers` do.
-
-    With `in_memory` a read of all rows costs their arithmetic and no more.
 
     Returns
     -------
@@ -44,19 +40,19 @@ def minimise(
     NotCertified
         `cap` passes over the rows were not enough.
     """
-    minimum = _minimum(sums, objective, tau, cap, in_memory)
+    minimum = _minimum(sums, objective, tau, cap)
     return minimum.coef, minimum.bound
 
 
 def minimise_many(
-    sums: LossSums, objectives: Sequence[Objective], tau: float, cap: int, in_memory: bool = False
+    sums: LossSums, objectives: Sequence[Objective], tau: float, cap: int
 ) -> tuple[Vector, NDArray[np.float64]]:
     """Minimise objectives of one loss that differ in ridge, center and linear term: see `solvers.newton_many`.
 
     Parameters
     ----------
     objectives : such as one for each draw of an objective perturbation.
-    tau, cap, in_memory : for each of them, as in `minimise`.
+    tau, cap : for each of them, as in `minimise`.
 
     Returns
     -------
@@ -74,7 +70,7 @@ def minimise_many(
     if any(objective.loss != loss for objective in objectives):
         raise ValueError("`objectives` must share their loss; got several. Minimise them one by one.")
     between = replace(objectives[0], linear=np.mean([objective.linear for objective in objectives], axis=0))
-    base = _minimum(sums, between, max(tau, 1e-6 * n), cap, in_memory)
+    base = _minimum(sums, between, max(tau, 1e-6 * n), cap)
     hessian = base.hessian
     if hessian is None:
         hessian = _hessian(sums, loss, base.coef)
@@ -86,16 +82,16 @@ def minimise_many(
         coefs, bounds = newton_many(gradients, hessian, base.coef, objectives, n, d, _radius(sums), tau)
     for k, objective in enumerate(objectives):
         if np.isinf(bounds[k]):
-            coefs[k], bounds[k] = minimise(sums, objective, tau, cap, in_memory)
+            coefs[k], bounds[k] = minimise(sums, objective, tau, cap)
         elif bounds[k] > tau:
             coefs[k], bounds[k] = _refined(sums, objective, Minimum(coefs[k], bounds[k]), tau, cap)
     return coefs, bounds
 
 
-def _minimum(sums: LossSums, objective: Objective, tau: float, cap: int, in_memory: bool) -> Minimum:
+def _minimum(sums: LossSums, objective: Objective, tau: float, cap: int) -> Minimum:
     """`minimise`, with the Hessian where it is known."""
     try:
-        minimum = _in_float64(sums, objective, tau, min(cap, NEWTON_PASSES), in_memory)
+        minimum = _in_float64(sums, objective, tau, min(cap, NEWTON_PASSES))
     except NotCertified:
         if cap <= NEWTON_PASSES:
             raise
@@ -135,11 +131,11 @@ def _radius(sums: LossSums) -> float:
     return math.hypot(sums.geometry.radius, sums.geometry.intercept)
 
 
-def _in_float64(sums: LossSums, objective: Objective, tau: float, cap: int, in_memory: bool) -> Minimum:
+def _in_float64(sums: LossSums, objective: Objective, tau: float, cap: int) -> Minimum:
     rows, loss = sums.loss_rows(), objective.loss
     every_row = _called(sums, loss, 1) if rows is None else _native(rows, loss)
     step = sums.sample_step
-    sample, price = _sample(sums, loss, step), _hessian_price(sums, step, in_memory)
+    sample, price = _sample(sums, loss, step), _hessian_price(sums, step)
     try:
         return certified(every_row, sample, objective, sums.units, sums.geometry.d, _radius(sums), tau, cap, price)
     finally:
@@ -148,11 +144,11 @@ def _in_float64(sums: LossSums, objective: Objective, tau: float, cap: int, in_m
             refuse(Faults(len(sums), non_finite, unknown, tuple(outside)))
 
 
-def _hessian_price(sums: LossSums, step: int, in_memory: bool) -> float:
+def _hessian_price(sums: LossSums, step: int) -> float:
     """How many gradients of all rows a Hessian costs beside its own: roughly, as measured; infinite where none pays."""
     geometry = sums.geometry
     q = geometry.d + (geometry.intercept > 0)
-    if not in_memory:
+    if not sums.in_memory:
         return q / 256
     # In the ball a gradient is cheap beside it; and a large sample is not read ten times for nothing.
     return math.inf if geometry.half_width is None or step < 8 else 0.7 + q / 64

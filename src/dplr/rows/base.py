@@ -1,0 +1,131 @@
+"""Rows as every mechanism takes them: sums over them, other ways of them into a scaled problem, and minimisation."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Self, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._kit.recorder import Recorder
+from dplr.bounds.scaling import Prep
+from dplr.problem.geometry import Geometry
+from dplr.rows import minimise as _minimise
+from dplr.rows.faults import Told, refuse, warn_outside
+from dplr.rows.queries.clipped import ClippedGradient
+from dplr.rows.queries.columns import ColumnMoments
+from dplr.rows.queries.losses import LossGradient, LossSums, RealTotal
+from dplr.rows.queries.moments import Moments
+from dplr.rows.queries.score import ScoreMoments
+from dplr.rows.queries.squares import ScoreSquares
+from dplr.rows.queries.totals import Total
+from dplr.rows.selection import ALL, Selection
+from dplr.solvers.certificate import Objective
+
+Vector = NDArray[np.float64]
+
+
+class Rows(LossSums):
+    """A source of rows. Every mechanism needs only sums over them.
+
+    Attributes
+    ----------
+    prep : the row's way into the scaled problem.
+    columns : names of the columns of X; None where they have none.
+    """
+
+    prep: Prep
+    columns: Sequence[str] | None
+    _notice: Told
+
+    @property
+    def geometry(self) -> Geometry:
+        """Where the scaled rows lie: must be the geometry that the problem was planned for."""
+        return self.prep.geometry
+
+    @abstractmethod
+    def of_units(self, units: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The rows of the units with these numbers, for sums over some of them."""
+
+    @overload
+    def total(self, query: Moments, coef: None = None, rows: Selection = ALL) -> Total: ...
+    @overload
+    def total(self, query: ColumnMoments, coef: None = None, rows: Selection = ALL) -> Total: ...
+    @overload
+    def total(self, query: ScoreMoments | ScoreSquares, coef: Vector, rows: Selection = ALL) -> Total: ...
+    @overload
+    def total(self, query: ClippedGradient, coef: Vector, rows: Selection = ALL) -> Total: ...
+    @overload
+    def total(self, query: LossGradient, coef: Vector, rows: Selection = ALL) -> RealTotal: ...
+    def total(self, query: Any, coef: Any = None, rows: Selection = ALL) -> Any:
+        """Sum the query over the selected rows, at `coef` (q,) where the query needs a point.
+
+        Raises
+        ------
+        ValueError
+            A selected row holds a NaN or an infinity, or an undeclared label; or rows changed since they were counted.
+        """
+        total = self.sum(query, coef, rows)
+        refuse(total.faults, self.not_finite)
+        if query.counts_outside and not self._notice.already:
+            self._notice.already = True
+            warn_outside(total.faults, self.prep, self.columns)
+        return total
+
+    @abstractmethod
+    def sum(self, query: Any, coef: Any, rows: Selection = ALL) -> Any:
+        """Sum the query over the selected rows; faults are left to the caller."""
+
+    @abstractmethod
+    def totals(self, queries: Sequence[ClippedGradient], coefs: Sequence[Vector]) -> list[Total]:
+        """Sum clipped gradients of one loss over all rows, each query at its points (k, q): totals of that shape."""
+
+    @abstractmethod
+    def not_finite(self) -> Mapping[str, int]:
+        """Columns with a NaN or an infinity, and in how many rows; empty where nobody can tell."""
+
+    def recorded(self, recorder: Recorder) -> Self:
+        """These rows; those that are read in parts record exact sums of finished parts."""
+        return self
+
+    @abstractmethod
+    def mapped(self, prep: Prep) -> Self:
+        """These rows, without a copy, on another way into a scaled problem."""
+
+    def weighted(self, weights: Sequence[float]) -> Self:
+        """These rows, with their columns multiplied by these weights; themselves for (). For minimising alone."""
+        return self.mapped(self.prep.weighted(weights)) if weights else self
+
+    def narrowed(self, middles: Vector, half_widths: Vector) -> Self:
+        """These rows, entries outside middle +- half-width clipped to it, and stretched to the old half-width."""
+        return self._quiet(self.prep.narrowed(middles, half_widths))
+
+    def clipped(self, middles: Vector, half_widths: Vector) -> Self:
+        """These rows, entries outside middle +- half-width clipped to it."""
+        return self._quiet(self.prep.clipped(middles, half_widths))
+
+    def standardised(self, center: Vector, factors: Vector, constant: float) -> Self:
+        """These rows as factors * (x - center), with this constant for the intercept, for sums of gradients."""
+        return self._quiet(self.prep.standardised(center, factors, constant))
+
+    def _quiet(self, prep: Prep) -> Self:
+        """These rows on another way; nobody is warned of what lies outside it: it is not the bounds that are wrong."""
+        rows = self.mapped(prep)
+        rows._notice = Told(already=True)
+        return rows
+
+    def minimise(self, objective: Objective, tau: float, cap: int) -> tuple[Vector, float]:
+        """Coefficients with a gradient of norm at most tau over all rows, and the certified norm, which is secret.
+
+        See `rows.minimise.minimise`.
+        """
+        return _minimise.minimise(self, objective, tau, cap)
+
+    def minimise_many(self, objectives: Sequence[Objective], tau: float, cap: int) -> tuple[Vector, Vector]:
+        """Minimise many objectives of one loss: coefficients with one row per objective, and the certified norms.
+
+        See `rows.minimise.minimise_many`.
+        """
+        return _minimise.minimise_many(self, objectives, tau, cap)
