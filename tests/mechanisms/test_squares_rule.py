@@ -55,8 +55,8 @@ def test_eigenvalues_that_noise_makes_small_or_negative_count_as_noise():
     along = squares.axes(np.diag([-3.0, 0.5, 900.0]), 2.0, plan)
     cap = squares.largest(plan.statement.released[squares.NAME].deviation, 100_000, 3)
     assert along.lengths**2 * cap / 100_000 == pytest.approx([1 / 6, 1 / 6, 1 / 900])
-    found = along.sampling(np.array([0.0, 0.0, 2 * 100_000 / cap]))
-    assert np.diag(found) == pytest.approx([0.0, 0.5, 1800.0])
+    sampled = along.sampling(np.array([0.0, 0.0, 2 * 100_000 / cap]))
+    assert np.diag(sampled) == pytest.approx([0.0, 0.5, 1800.0])
 
 
 def test_where_no_eigenvectors_are_computed_the_axes_are_those_of_the_columns(monkeypatch):

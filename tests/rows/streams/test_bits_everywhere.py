@@ -28,7 +28,7 @@ def test_a_way_to_read_rows_has_the_bits_of_an_array(way, files, references):
     for mechanism, reference in references.items():
         line = bits.line(way, mechanism, bits.fitted(bits.LOCAL[way](files), mechanism), reference)
         assert line["equal"] == "yes" or (mechanism == "objective" and 0 < line["steps"] <= 2)
-        assert bool(line["sums"]) == (mechanism != "objective")
+        assert line["sums"] or mechanism == "objective"  # which takes sums where ranges are released first
 
 
 def test_another_row_has_other_bits(files, references, tmp_path):
