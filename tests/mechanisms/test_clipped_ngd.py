@@ -293,7 +293,7 @@ def test_plain_models_and_pictures_clip_too():
     X, y = table(2_000)
     est = fit(X, y)
     far = np.vstack([X, [[100.0, 50.0]]])
-    assert_allclose(est.to_sklearn().predict(far), est.predict(far), rtol=1e-12)
+    assert_allclose(est.to_sklearn().predict(far), est.predict(far), rtol=1e-12, atol=1e-12)
     model = read_model(est)
     assert_array_equal(model.reach, list(est.ranges_.values()))
     with pytest.raises(ValueError, match="`public` must have no ranges of its own"):
