@@ -14,7 +14,6 @@ from dplr._kit.validation import sentence
 from dplr.bounds.declared import Bounds
 from dplr.bounds.scaling import Prep
 from dplr.bounds.units import check_name
-from dplr.fitting.one_vs_rest import is_several
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.units import USUAL_CAP, ClassWeight, Declared, with_classes
 from dplr.privacy.unit import Unit
@@ -142,7 +141,7 @@ class InMemory(Intake):
         """The rows of one class against the rest; None: of all."""
         labels, y = self.labels, self.y.values
         if labels is not None:
-            y = labels.against_the_rest(position) if is_several(labels.classes) else labels.y
+            y = labels.against_the_rest(position) if facts.model_labels else labels.y
         return ArrayRows(self.X, y, facts.prep, weights=self.weights, told=told)
 
     def warn_narrow(self, prep: Prep) -> None:

@@ -12,7 +12,6 @@ from dplr._kit.progress import row_bar
 from dplr._kit.validation import sentence
 from dplr.bounds.scaling import Prep
 from dplr.fitting.intake import Intake, RawRows
-from dplr.fitting.one_vs_rest import is_several
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.units import ClassWeight, with_classes
 from dplr.privacy.calibration import RATE_UNITS
@@ -85,7 +84,7 @@ class Streamed(Intake):
         layout = facts.layout
         columns = facts.columns if layout is None or not layout.named else layout.features
         assert columns is not None
-        several = is_several(facts.classes)
+        several = bool(facts.model_labels)
         return self.summed(Recipe(tuple(columns), self.target, self.rule, position, several, facts.prep, self.weighing))
 
     def summed(self, recipe: Recipe) -> Rows:
