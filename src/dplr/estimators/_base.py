@@ -250,7 +250,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         ready = self._ready(data, y, bounds, levels, callers, ledger.strict, streamed)
         check_promise(levels, ready.facts, self.large_delta, ledger.strict)
         self._name_columns(ready.facts)
-        track = bars if check_flag("progress", self.progress) else silent
+        track = bars if self.progress else silent
         planned = {eps: ready.facts.planned(eps) for eps in dict.fromkeys(levels)}
         warn_of_noise(plan.outlook for plan in planned.values())
         plans = [planned[eps] for eps in levels]
