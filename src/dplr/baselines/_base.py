@@ -29,7 +29,6 @@ from dplr.estimators._callers import call_stack
 from dplr.estimators._declared import estimator
 from dplr.estimators._html import DOCUMENTATION, Drawn
 from dplr.estimators._strict import check_types
-from dplr.fitting.one_vs_rest import is_several
 from dplr.fitting.planning import PublicFacts, check_promise
 from dplr.fitting.release import Ready, Record
 from dplr.fitting.run import accounted
@@ -169,9 +168,9 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
             raise ValueError(sentence("bounds", "must be declared for a table of counts", self.bounds, remedy))
         if layout.products:
             raise ValueError(sentence("bounds", "must have no products with a table of counts", self.bounds))
-        if facts.classes is not None and is_several(facts.classes):
+        if facts.model_labels:
             rule = "must be two labels with a table of counts"
-            raise ValueError(sentence("classes", rule, list(facts.classes), "Fit one label against the rest."))
+            raise ValueError(sentence("classes", rule, facts.model_labels, "Fit one label against the rest."))
         problem = facts.problem
         sensitivity = cell_counts(problem.neighbouring.records_changed)
         check_walk(eps, sensitivity)

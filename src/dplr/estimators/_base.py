@@ -30,7 +30,7 @@ from dplr.estimators._pipelines import person_before
 from dplr.estimators._strict import check_given, check_types
 from dplr.estimators._values import flat, numbers_of
 from dplr.estimators.export.methods import Exports
-from dplr.fitting.intake import InMemory, Intake, RawRows, features_alone, raw_rows
+from dplr.fitting.intake import InMemory, RawRows, features_alone, raw_rows
 from dplr.fitting.one_vs_rest import Planned, published
 from dplr.fitting.outlook import warn_of_noise
 from dplr.fitting.planning import PublicFacts, check_promise, public_n_rows
@@ -38,7 +38,7 @@ from dplr.fitting.pretraining import PublicLike, check_other_rows
 from dplr.fitting.release import Ready, Record, Released, blank, release
 from dplr.fitting.room import too_many
 from dplr.fitting.silence import silence
-from dplr.fitting.streaming import Streamed, check_rule, opened, refuse_stream
+from dplr.fitting.streaming import Streamed, opened, refuse_stream
 from dplr.fitting.units import Declared
 from dplr.ledger.budget import Budget, NullLedger
 from dplr.ledger.handle import LedgerLike, as_ledger
@@ -250,7 +250,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         ready = self._ready(data, y, bounds, levels, callers, ledger.strict, streamed)
         check_promise(levels, ready.facts, self.large_delta, ledger.strict)
         self._name_columns(ready.facts)
-        track = bars if check_flag("progress", self.progress) else silent
+        track = bars if self.progress else silent
         planned = {eps: ready.facts.planned(eps) for eps in dict.fromkeys(levels)}
         warn_of_noise(plan.outlook for plan in planned.values())
         plans = [planned[eps] for eps in levels]
@@ -327,16 +327,9 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         named = target_name(y)
         X, y = self._check_schema(X, y, streamed is not None)
         d = check_shapes(X, y)[1]
-        rule = self._label_rule(bounds)
-        check_rule(rule, streamed)
-        labels = None if rule is None else rule.of(y)
-        columns = X.columns if isinstance(X, Table) else None
-        class_weight = getattr(self, "class_weight", None)
-        intake: Intake
-        if streamed is None:
-            intake, unit = InMemory.of(X, y, labels, data, class_weight, self._loss(), strict)
-        else:
-            intake, unit = streamed.counted(rule, labels, data, class_weight, self._loss(), strict)
+        intake = (streamed or InMemory(X, y)).labelled(self._label_rule(bounds), y)
+        labels, columns = intake.labels, X.columns if isinstance(X, Table) else None
+        intake, unit = intake.counted(data, getattr(self, "class_weight", None), self._loss(), strict)
         n_rows = public_n_rows(intake.units, self.n_rows, self.neighbouring, unit, strict)
         facts = PublicFacts.of(
             self, bounds, n_rows, d, columns, labels, self._facts, self._not_covered(levels, callers), features, unit

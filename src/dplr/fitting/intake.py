@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,6 @@ from dplr._kit.validation import sentence
 from dplr.bounds.declared import Bounds
 from dplr.bounds.scaling import Prep
 from dplr.bounds.units import check_name
-from dplr.fitting.one_vs_rest import is_several
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.units import USUAL_CAP, ClassWeight, Declared, with_classes
 from dplr.privacy.unit import Unit
@@ -22,6 +22,7 @@ from dplr.problem.plan import Plan
 from dplr.rows import (
     ArrayRows,
     FaultyRows,
+    LabelRule,
     Labels,
     Rows,
     RowWeights,
@@ -57,32 +58,47 @@ class RawRows:
     weight_column: str | None
 
 
-class Intake(Protocol):
-    """The rows of a fit, of which shapes and types are checked, and no value but ids."""
+class Intake(ABC):
+    """The rows of a fit, of which shapes and types are checked, and no value but ids.
+
+    Attributes
+    ----------
+    labels : of a classifier; None for a numeric target.
+    """
+
+    __slots__ = ()
+    labels: Labels | None
 
     @property
-    def labels(self) -> Labels | None:
-        """Those of a classifier; None for a numeric target."""
-
-    @property
+    @abstractmethod
     def units(self) -> int:
         """The number of persons, or of rows."""
 
-    def rows(self, facts: PublicFacts, position: int | None, told: Told | None = None) -> Rows:
-        """Return the rows of one class against the rest; None: of all."""
+    @abstractmethod
+    def labelled(self, rule: LabelRule | None, y: Target) -> Self:
+        """These rows, with labels by a rule; None for numbers."""
 
-    def check_plans(self, plans: Sequence[Plan]) -> None:
+    @abstractmethod
+    def counted(self, data: RawRows, class_weight: ClassWeight, loss: Loss, strict: bool) -> tuple[Self, Unit]:
+        """These rows, with their number and weights, and the whole unit."""
+
+    @abstractmethod
+    def rows(self, facts: PublicFacts, position: int | None, told: Told | None = None) -> Rows:
+        """The rows of one class against the rest; None: of all."""
+
+    def check_plans(self, plans: Sequence[Plan]) -> None:  # noqa: B027
         """Refuse plans that these rows cannot serve, before anything is reserved."""
 
-    def warn_narrow(self, prep: Prep) -> None:
+    def warn_narrow(self, prep: Prep) -> None:  # noqa: B027
         """Warn of target bounds that are far wider than the target, where that is seen without a pass."""
 
+    @abstractmethod
     def explained(self, error: FaultyRows) -> str:
-        """Return what the data holder is told of faulty rows."""
+        """The sentence for the data holder about faulty rows."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class InMemory:
+class InMemory(Intake):
     """Rows in memory.
 
     Attributes
@@ -94,28 +110,22 @@ class InMemory:
 
     X: Any
     y: Target
-    labels: Labels | None
-    weights: RowWeights | None
+    labels: Labels | None = None
+    weights: RowWeights | None = None
 
-    @classmethod
-    def of(
-        cls,
-        X: Any,
-        y: Target,
-        labels: Labels | None,
-        data: RawRows,
-        class_weight: ClassWeight,
-        loss: Loss,
-        strict: bool,
-    ) -> tuple[Self, Unit]:
-        """The rows with their weights, and the whole unit."""
-        classes = None if labels is None else labels.classes.tolist()
-        unit, weights = with_classes(data.unit, class_weight, classes, loss), None
-        if unit.weighted:
-            factors = None if class_weight is None or labels is None else class_factors(labels, class_weight)[0]
-            weighting = data.ids, unit.rows_per_person, data.weights, unit.weight_max
-            weights = row_weights(len(y), *weighting, factors, strict)
-        return cls(X, y, labels, weights), unit
+    def labelled(self, rule: LabelRule | None, y: Target) -> Self:
+        """These rows, with their labels."""
+        return self if rule is None else replace(self, labels=rule.of(y))
+
+    def counted(self, data: RawRows, class_weight: ClassWeight, loss: Loss, strict: bool) -> tuple[Self, Unit]:
+        """These rows, with their weights, and the whole unit."""
+        labels = self.labels
+        unit = with_classes(data.unit, class_weight, None if labels is None else labels.classes.tolist(), loss)
+        if not unit.weighted:
+            return self, unit
+        factors = None if class_weight is None or labels is None else class_factors(labels, class_weight)[0]
+        weighting = data.ids, unit.rows_per_person, data.weights, unit.weight_max
+        return replace(self, weights=row_weights(len(self.y), *weighting, factors, strict)), unit
 
     @property
     def units(self) -> int:
@@ -131,11 +141,8 @@ class InMemory:
         """The rows of one class against the rest; None: of all."""
         labels, y = self.labels, self.y.values
         if labels is not None:
-            y = labels.against_the_rest(position) if is_several(labels.classes) else labels.y
+            y = labels.against_the_rest(position) if facts.model_labels else labels.y
         return ArrayRows(self.X, y, facts.prep, weights=self.weights, told=told)
-
-    def check_plans(self, plans: Sequence[Plan]) -> None:
-        """Nothing: memory serves all plans."""
 
     def warn_narrow(self, prep: Prep) -> None:
         """Warn of target bounds that are far wider than the target."""

@@ -171,7 +171,7 @@ class PublicFacts:
         if self.delta == 0 or math.isinf(eps):
             return planned
         without_ranges = (
-            planned if planned.ranges is None else plan_models(mechanism, problem, eps, self.delta, self._several)
+            planned if planned.ranges is None else plan_models(mechanism, problem, eps, self.delta, self.model_labels)
         )
         pure = self._pure(mechanism, problem, eps, mechanism.noise_of(without_ranges.plan))
         if pure is not None:
@@ -182,11 +182,11 @@ class PublicFacts:
     def _mechanism_and_problem(self, eps: float) -> tuple[Mechanism, Problem]:
         """The mechanism, and the problem, whose statement says what was chosen for the user, and why."""
         mechanism, reason = self._selection(eps)
-        chosen = (f'mechanism = "auto": {mechanism.about.name}, as {reason}',) if reason else ()
+        choice = (f'mechanism = "auto": {mechanism.about.name}, as {reason}',) if reason else ()
         aim = (f'aim = "{self.aim}"',) if self.aim == COEFFICIENTS else ()
         return mechanism, replace(
             self.problem,
-            assumptions=(*self.problem.assumptions, *chosen),
+            assumptions=(*self.problem.assumptions, *choice),
             solution=(*aim, *solution(mechanism, self.problem, eps)),
         )
 
@@ -195,30 +195,30 @@ class PublicFacts:
         tables = self.aim == COEFFICIENTS
         if self.mechanism != AUTO:
             mechanism = as_mechanism(self.mechanism)
-            return mechanism.aimed(self.problem, self._several) if tables else mechanism, ""
+            return mechanism.aimed(self.problem, self.model_labels) if tables else mechanism, ""
         if tables:
-            return choose_table(self.problem, self._several, eps, self.delta)
-        name, reason = choose(self.loss, self.n_rows, len(self._several), eps, self.delta)
+            return choose_table(self.problem, self.model_labels, eps, self.delta)
+        name, reason = choose(self.loss, self.n_rows, len(self.model_labels), eps, self.delta)
         return as_mechanism(name), reason
 
     def _with_ranges(self, mechanism: Mechanism, problem: Problem, eps: float, delta: float) -> Planned:
         """The plan with noise for this delta; ranges may have a share of eps."""
         ranges = plan_ranges(choice_for(self.aim, self.ranges), mechanism, problem, self.prep, eps, delta)
         if ranges is None:
-            return plan_models(mechanism, problem, eps, delta, self._several)
+            return plan_models(mechanism, problem, eps, delta, self.model_labels)
         if self.ranges == "on":
             return self._within(ranges, mechanism, problem, eps, delta)
-        names = mechanism.blocks(problem, eps, delta, self._several)
+        names = mechanism.blocks(problem, eps, delta, self.model_labels)
         if mechanism.as_declared(problem, names):  # whoever gets intervals reads them as of the declared columns
-            return plan_models(mechanism, problem, eps, delta, self._several)
+            return plan_models(mechanism, problem, eps, delta, self.model_labels)
         try:
             return self._within(ranges, mechanism, problem, eps, delta)
         except ValueError:  # this ridge costs more than ranges leave
-            return plan_models(mechanism, problem, eps, delta, self._several)
+            return plan_models(mechanism, problem, eps, delta, self.model_labels)
 
     def _within(self, ranges: Ranges, mechanism: Mechanism, problem: Problem, eps: float, delta: float) -> Planned:
         """The plan of ranges, and of models in them with what they leave of eps."""
-        planned = plan_models(mechanism, problem, ranges.remainder, delta, self._several)
+        planned = plan_models(mechanism, problem, ranges.remainder, delta, self.model_labels)
         return planned._replace(statement=stated(planned.statement, ranges, eps), ranges=ranges)
 
     def _pure(self, mechanism: Mechanism, problem: Problem, eps: float, gaussian: float | None) -> Planned | None:
@@ -226,14 +226,14 @@ class PublicFacts:
         if gaussian is None:
             return None
         try:
-            pure = mechanism.noise_of(plan_models(mechanism, problem, eps, 0.0, self._several).plan)
+            pure = mechanism.noise_of(plan_models(mechanism, problem, eps, 0.0, self.model_labels).plan)
             smaller = pure is not None and pure < gaussian
             return self._with_ranges(mechanism, problem, eps, 0.0) if smaller else None
         except ValueError:  # this ridge costs pure noise more than its share of eps: of one of several classes, or
             return None  # what ranges leave
 
-    @property
-    def _several(self) -> list[Any]:
+    @cached_property
+    def model_labels(self) -> list[Any]:
         """The labels that have a model each; none for one model."""
         return np.unique(np.asarray(self.classes)).tolist() if is_several(self.classes) else []
 

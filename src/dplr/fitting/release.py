@@ -17,7 +17,7 @@ from dplr.bounds.scaling import Prep
 from dplr.fitting import run as fitting
 from dplr.fitting.history import read_history
 from dplr.fitting.intake import InMemory, Intake
-from dplr.fitting.one_vs_rest import Planned, is_several
+from dplr.fitting.one_vs_rest import Planned
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.ranges import intervals as ranges_of
 from dplr.ledger.budget import Budget
@@ -128,7 +128,6 @@ def release(
     keep: Callable[[list[Released]], bytes | None] | None = None,
 ) -> list[Released]:
     """One release for each plan of the facts, all done and paid for when this returns; `keep` makes a file of them."""
-    classes = _several(ready.intake.labels)
     ready.intake.check_plans([entry.plan for entry in planned])
     notice = Told()
     # What is wrong with the columns is said before anything is reserved.
@@ -146,13 +145,13 @@ def release(
 
     if not ledger.strict:
         ready.intake.warn_narrow(ready.facts.prep)  # before anything is reserved: a warning may be an error
-    fitting.run(models, planned, classes, ledger, source, track, finish, ready.subject)
+    fitting.run(models, planned, len(ready.facts.model_labels), ledger, source, track, finish, ready.subject)
     return releases
 
 
 def blank(ready: Ready, planned: Planned) -> Released:
     """A release of this plan with zeros for its numbers: all else of it is known before anything is reserved."""
-    plan, about, several = planned.plan, planned.mechanism.about, _several(ready.intake.labels)
+    plan, about, several = planned.plan, planned.mechanism.about, len(ready.facts.model_labels)
     stated = plan.statement.released
     blocks = {
         name: np.zeros(block.shape) for name, block in stated.items() if about.noise_in == "sums" or name != "coef"
@@ -174,10 +173,6 @@ def check_values(ready: Ready, planned: Planned) -> None:
     rows = ready.intake.rows(ready.facts, None)
     planned.mechanism.check_rows(rows, planned.plan.problem)
     rows.total(Moments(rows.geometry.d, rows.geometry.intercept > 0))
-
-
-def _several(labels: Labels | None) -> int:
-    return len(labels.classes) if labels is not None and is_several(labels.classes) else 0
 
 
 def _released(

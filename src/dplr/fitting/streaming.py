@@ -6,20 +6,19 @@ import os
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 from dplr._kit.progress import row_bar
 from dplr._kit.validation import sentence
 from dplr.bounds.scaling import Prep
-from dplr.fitting.intake import RawRows
-from dplr.fitting.one_vs_rest import is_several
+from dplr.fitting.intake import Intake, RawRows
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.units import ClassWeight, with_classes
 from dplr.privacy.calibration import RATE_UNITS
 from dplr.privacy.unit import Unit
 from dplr.problem.losses import Loss
 from dplr.problem.plan import Plan
-from dplr.rows import FROM_DATA, FaultyRows, LabelRule, Labels, PersonCounts, Rows, Told, as_table
+from dplr.rows import FROM_DATA, FaultyRows, LabelRule, Labels, PersonCounts, Rows, Target, Told, as_table
 from dplr.rows.streams import Recipe, StreamedRows, StreamSource, Weighing, one_pass
 from dplr.rows.streams.engines.lazy import LazyPart
 from dplr.rows.streams.passes import CountPass, PersonPass, Persons
@@ -28,8 +27,8 @@ from dplr.rows.streams.source import Stream, as_stream
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Streamed:
-    """Rows that are streamed: an `Intake`.
+class Streamed(Intake):
+    """Rows that are streamed.
 
     Attributes
     ----------
@@ -39,7 +38,7 @@ class Streamed:
     rule : how labels are told; None for numbers.
     labels : of a classifier, without rows; None for a numeric target.
     weighing : how much rows count; None for whole.
-    count, units : numbers of rows, and of persons or rows.
+    count : the number of rows.
     """
 
     stream: Stream
@@ -49,40 +48,43 @@ class Streamed:
     labels: Labels | None = None
     weighing: Weighing | None = None
     count: int = 0
-    units: int = 0
 
-    def counted(
-        self,
-        rule: LabelRule | None,
-        labels: Labels | None,
-        data: RawRows,
-        class_weight: ClassWeight,
-        loss: Loss,
-        strict: bool,
-    ) -> tuple[Streamed, Unit]:
-        """These rows with labels and counts, and the whole unit. Only ids are read, unless nobody counted the rows."""
+    @property
+    def units(self) -> int:
+        """The number of persons, or of rows."""
+        counts = None if self.weighing is None else self.weighing.counts
+        return self.count if counts is None else max(1, len(counts))
+
+    def labelled(self, rule: LabelRule | None, y: Target) -> Self:
+        """These rows, with labels that no row is read for."""
+        if rule is None:
+            return self
+        if rule.declared == FROM_DATA:
+            remedy = "Declare them: a stream is not read for its labels."
+            raise ValueError(sentence("classes", "must be declared where rows are streamed", FROM_DATA, remedy))
+        return replace(self, rule=rule, labels=rule.of(y))
+
+    def counted(self, data: RawRows, class_weight: ClassWeight, loss: Loss, strict: bool) -> tuple[Self, Unit]:
+        """These rows with counts, and the whole unit. Only ids are read, unless nobody counted the rows."""
+        person, labels, counts = data.unit.person, self.labels, None
         if strict:
-            _refuse_queries(self.stream, data.unit.person)
+            _refuse_queries(self.stream, person)
         unit = with_classes(data.unit, class_weight, None if labels is None else labels.classes.tolist(), loss)
-        counts = None
-        if unit.person is not None:
-            count, counts = count_persons(self.stream, unit.person, strict)
-        else:
+        if person is None:
             count = count_rows(self.stream)
-        weighing = None
-        if unit.weighted:
-            weighing = Weighing(
-                unit.person, data.weight_column, unit.rows_per_person, unit.weight_max, class_weight, strict, counts
-            )
-        units = count if counts is None else max(1, len(counts))
-        return replace(self, rule=rule, labels=labels, weighing=weighing, count=count, units=units), unit
+        else:
+            count, counts = count_persons(self.stream, person, strict)
+        if not unit.weighted:
+            return replace(self, count=count), unit
+        weighting = person, data.weight_column, unit.rows_per_person, unit.weight_max, class_weight
+        return replace(self, count=count, weighing=Weighing(*weighting, strict, counts)), unit
 
     def rows(self, facts: PublicFacts, position: int | None, told: Told | None = None) -> Rows:
         """The rows of one class against the rest; None: of all."""
         layout = facts.layout
         columns = facts.columns if layout is None or not layout.named else layout.features
         assert columns is not None
-        several = is_several(facts.classes)
+        several = bool(facts.model_labels)
         return self.summed(Recipe(tuple(columns), self.target, self.rule, position, several, facts.prep, self.weighing))
 
     def summed(self, recipe: Recipe) -> Rows:
@@ -95,9 +97,6 @@ class Streamed:
         if any(plan.descent is not None and plan.descent.rate_units != RATE_UNITS for plan in plans):
             remedy = "Take full batches, the default, or read the rows into memory."
             raise ValueError(sentence("batch", "must be None where rows are streamed", "Poisson batches", remedy))
-
-    def warn_narrow(self, prep: Prep) -> None:
-        """Nothing: it would take a pass."""
 
     def explained(self, error: FaultyRows) -> str:
         """The sentence without values: nothing is read for it."""
@@ -153,11 +152,10 @@ def count_units(stream: Stream, person: str | None) -> int:
     return count_rows(stream) if person is None else max(1, len(count_persons(stream, person)[1]))
 
 
-def rows_without_target(stream: Stream, features: Sequence[str], prep: Prep, progress: bool = False) -> Rows:
+def rows_without_target(stream: Stream, features: Sequence[str], prep: Prep) -> Rows:
     """The rows for sums of X alone."""
-    count = count_rows(stream)
-    recipe = Recipe(tuple(features), None, None, None, False, prep, None)
-    return Streamed(stream, None, progress, count=count, units=count).summed(recipe)
+    recipe = Recipe(tuple(features), None, None, None, False, prep)
+    return Streamed(stream, None, count=count_rows(stream)).summed(recipe)
 
 
 def opened(X: Any, y: Any, person: Any, sample_weight: Any, progress: bool) -> tuple[Any, Any, Streamed | None]:
@@ -188,10 +186,3 @@ def refuse_stream(X: Any, where: str) -> None:
     if as_stream(X) is not None:
         remedy = "Read the rows, or some of them, into a table."
         raise TypeError(sentence("X", f"must be in memory {where}", type(X).__name__, remedy))
-
-
-def check_rule(rule: LabelRule | None, streamed: Streamed | None) -> None:
-    """Refuse labels that would be read from all rows before any sum is made."""
-    if streamed is not None and rule is not None and rule.declared == FROM_DATA:
-        remedy = "Declare them: a stream is not read for its labels."
-        raise ValueError(sentence("classes", "must be declared where rows are streamed", FROM_DATA, remedy))
