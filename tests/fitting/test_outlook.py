@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dplr
-from dplr.fitting.outlook import outlook_of_record
+from dplr.fitting.outlook import expected
 from dplr.problem.outlook import DROWNED, USEFUL
 
 MECHANISMS = [("objective", 0.0), ("output", 0.0), ("fm", 0.0), ("ngd", 1e-6), ("score", 1e-6), ("output", 1e-6)]
@@ -106,7 +106,7 @@ def test_a_fitted_model_and_its_file_have_the_outlook_of_the_plan(mechanism, del
     planned = dplr.plan(n_rows=200, bounds=bounds, eps=0.3, mechanism=mechanism, delta=delta).outlook
     dplr.save_model(est, tmp_path / "model.json")
     for each in (est, dplr.load_model(tmp_path / "model.json")):
-        assert outlook_of_record(each._record, each.privacy_.eps) == planned
+        assert expected(each._record.mechanism, each._record.plan, each.privacy_.eps) == planned
 
 
 def test_the_outlook_reads_no_row():

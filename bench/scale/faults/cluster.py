@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import resource
 import signal
 import subprocess
 import sys
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import distributed
-
+from bench.scale.faults.client import WORKERS, connected
 from bench.scale.faults.driver import Fault, run
 from bench.scale.faults.judge import SAME, Case
 from bench.scale.faults.kinds import Kind, at_random
-from dplr.rows.streams.engines import dask
 
-WORKERS = 2
 PLACES = ("pass", "rows")
 
 
@@ -57,16 +52,6 @@ class Cluster:
                 self._process.kill()
                 self._process.wait()
             self._process = None
-
-
-@lru_cache(maxsize=1)
-def connected(address: str) -> Any:
-    """A client, once all workers are there. What Dask logs is not judged: its words are not ours."""
-    logging.disable(logging.CRITICAL)
-    dask._FETCH_SECONDS = 3.0  # for answers of some bytes
-    client = distributed.Client(address, timeout=10, set_as_default=False)
-    client.wait_for_workers(WORKERS, timeout=60)
-    return client
 
 
 def workers(address: str) -> list[int]:

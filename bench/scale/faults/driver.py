@@ -240,7 +240,7 @@ class Points:
         """The rows, read by the workers of a cluster where there is one."""
         if client is None:
             return X
-        from bench.scale.faults.cluster import connected
+        from bench.scale.faults.client import connected
 
         return Stream(os.fspath(self._world.data), workers=connected(client))
 

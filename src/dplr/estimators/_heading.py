@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dplr.fitting.outlook import outlook_of_record
+from dplr.fitting.outlook import expected
 from dplr.fitting.release import Record
 from dplr.mechanisms import SHORTHANDS
 from dplr.privacy.estimand import Estimand
@@ -59,7 +59,7 @@ def target_of(fitted: Any) -> str:
 
 def drowned(fitted: Any) -> tuple[str, ...]:
     """The advice of a table where noise drowns the fit, by public facts; empty where it does not."""
-    outlook = outlook_of_record(fitted._record, fitted.privacy_.eps)
+    outlook = expected(fitted._record.mechanism, fitted._record.plan, fitted.privacy_.eps)
     return (str(outlook),) if outlook is not None and outlook.drowned else ()
 
 

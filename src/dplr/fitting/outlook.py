@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from dplr._kit.warnings import UtilityWarning, warn
 from dplr.mechanisms.protocol import Mechanism
 from dplr.problem.outlook import Outlook, outlook_of
 from dplr.problem.plan import Plan
-
-if TYPE_CHECKING:
-    from dplr.fitting.release import Record
 
 
 def expected(mechanism: Mechanism, plan: Plan, eps: float) -> Outlook | None:
@@ -24,11 +20,6 @@ def expected(mechanism: Mechanism, plan: Plan, eps: float) -> Outlook | None:
     if math.isinf(eps):
         return None
     return outlook_of(plan.problem, mechanism.gradient_noise(plan), eps)
-
-
-def outlook_of_record(record: Record, eps: float) -> Outlook | None:
-    """The outlook that a fitted model had before it was fitted: of its record, and the eps of its statement."""
-    return expected(record.mechanism, record.plan, eps)
 
 
 def warn_of_noise(outlooks: Iterable[Outlook | None]) -> None:
