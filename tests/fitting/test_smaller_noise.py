@@ -114,6 +114,15 @@ def test_a_file_has_the_delta_that_was_asked_for(tmp_path):
         dplr.load_model(path)
 
 
+def test_a_statement_has_the_delta_that_is_not_used_as_a_number():
+    facts = {"n_rows": 20_000, "n_features": 2, "eps": 1.0}
+    for mechanism, delta, unused in (
+        ("objective", 1e-6, 1e-6), ("objective", 0.0, 0.0), ("fm", 1e-6, 1e-6), ("output", 1e-6, 1e-6),
+        (dplr.FunctionalMechanism(noise="gaussian"), 1e-6, 0.0), ("ngd", 1e-6, 0.0),
+    ):  # fmt: skip
+        assert dplr.plan(mechanism=mechanism, delta=delta, **facts).statement.unused_delta == unused
+
+
 def test_ranges_are_those_of_pure_noise():
     facts = {"n": 20_000, "model": "linear", "mechanism": "objective", "ranges": "auto"}
     one, other = (planned(3, delta, **facts) for delta in (1e-6, 0.0))
