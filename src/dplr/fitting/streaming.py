@@ -132,9 +132,14 @@ def count_rows(stream: Stream) -> int:
         assert table is not None
         rows = parts.rows
         stream.count = one_pass(parts.chosen(table.columns[:1]), CountPass()) if rows is None else rows
-    if not stream.count:
-        raise ValueError(sentence("X", "must have at least one row", stream.count))
-    return stream.count
+    return _at_least_one(stream.count)
+
+
+def _at_least_one(rows: int) -> int:
+    """The number of rows; ValueError where there are none."""
+    if not rows:
+        raise ValueError(sentence("X", "must have at least one row", rows))
+    return rows
 
 
 def count_persons(stream: Stream, person: str, strict: bool = False) -> tuple[int, PersonCounts]:
@@ -144,7 +149,8 @@ def count_persons(stream: Stream, person: str, strict: bool = False) -> tuple[in
         job = PersonPass(person, strict)
         persons: Persons = one_pass(stream.parts.chosen((person,)), job)
         stream.persons[person, strict] = job.result(persons)
-    return stream.persons[person, strict]
+    count, counts = stream.persons[person, strict]
+    return _at_least_one(count), counts
 
 
 def count_units(stream: Stream, person: str | None) -> int:

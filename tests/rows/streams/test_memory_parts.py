@@ -116,9 +116,12 @@ def test_parts_and_batches_without_rows_count_nothing(table):
     assert_same(fitted(LocalParts(parts, table.slice(0, 0)), **FITS["fm"]), fitted(table, **FITS["fm"]))
 
 
-def test_no_rows_at_all_are_refused(table):
+@pytest.mark.parametrize("name", ALL_FITS)
+def test_no_rows_at_all_are_refused_before_anything_is_spent(table, name, tmp_path):
+    ledger = dplr.Ledger(tmp_path / "budget.db", eps=1e6, delta=0.5)
     with pytest.raises(ValueError, match="`X` must have at least one row; got 0"):
-        fitted(parts_of(table.slice(0, 0), 3), **FITS["fm"])
+        fitted(parts_of(table.slice(0, 0), 3), ledger=ledger, rng=None, **ALL_FITS[name])
+    assert ledger.entries() == []
 
 
 class Growing(MemoryPart):
