@@ -304,7 +304,7 @@ def test_without_its_journal_or_with_damage_nothing_is_drawn_again(stopped):
         resumed(stopped)
     with open(path, "wb") as file:  # of a driver that the ledger does not know
         file.write(whole)
-    with stopped._writing() as (connection, _):
+    with stopped._opened.writing() as (connection, _):
         connection.execute("UPDATE entry SET holder = 'another'")
     with pytest.raises(ValueError, match="None can be resumed"):
         resumed(stopped)

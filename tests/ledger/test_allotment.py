@@ -23,10 +23,11 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 import dplr
 from dplr.cli import main
 from dplr.ledger import allotment as allotment_module
-from dplr.ledger.allotment import Allotment, _covers, _matched, piece_of
+from dplr.ledger.allotment import Allotment
 from dplr.ledger.budget import BudgetExceeded
 from dplr.ledger.entries import guarantee_of
 from dplr.ledger.handle import Ledger
+from dplr.ledger.pieces import covers, matched, piece_of
 from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
 from dplr.privacy.rules import Cost
 from dplr.privacy.statement import PrivacyStatement, Release
@@ -351,7 +352,7 @@ costs = strategies.builds(
 @hypothesis.given(strategies.lists(costs, max_size=6), strategies.lists(costs, min_size=1, max_size=4))
 def test_a_piece_is_never_less_than_the_fit_that_takes_it(asked, wanted):
     pieces = list(enumerate(piece_of(cost) for cost in asked))
-    taken = _matched(pieces, wanted)
+    taken = matched(pieces, wanted)
     if taken is None:
         return
     assert len({number for number, _ in taken}) == len(taken) == len(wanted)
@@ -371,8 +372,8 @@ def test_a_piece_is_never_less_than_the_fit_that_takes_it(asked, wanted):
 def test_what_is_set_aside_for_poisson_batches_is_their_eps_and_delta():
     batches = Cost(0.5, 1e-6, Poisson(0.1, 2.0, 10), 30)
     assert piece_of(batches) == Cost(0.5, 1e-6, Approx(0.5, 1e-6), 30)
-    assert _covers(piece_of(batches), Cost(0.5, 1e-6, Poisson(0.15, 2.1, 10), 30))
-    assert not _covers(pure(1.0), batches)
+    assert covers(piece_of(batches), Cost(0.5, 1e-6, Poisson(0.15, 2.1, 10), 30))
+    assert not covers(pure(1.0), batches)
 
 
 def test_what_may_be_set_aside_is_checked(ledger):

@@ -4,7 +4,7 @@ import pathlib
 
 import pytest
 
-from broken_copies import assert_red
+from broken_copies import assert_breakable, assert_red
 
 HERE = pathlib.Path(__file__).parent
 ORDERS = str(HERE / "test_journal_interleavings.py") + (
@@ -49,7 +49,7 @@ BROKEN = {
         "DID NOT RAISE",
     ),
     "noise about other sums is used": (
-        [("_kit/recorder.py", 'if found["about"] != about', "if False")],
+        [("_kit/recorder.py", 'if record["about"] != about', "if False")],
         NOISE + "other_parameters_do_not_use_its_noise",
         "DID NOT RAISE",
     ),
@@ -71,12 +71,17 @@ BROKEN = {
     "a journal is left after the commit": (
         [
             ("ledger/reservation.py", "                self.recorder.end()\n", "                pass\n"),
-            ("ledger/reservation.py", "            remove_journal(self._ledger.path, self.token)\n", ""),
+            ("ledger/reservation.py", "            remove_journal(self._opened.path, self.token)\n", ""),
         ],
         ANYWHERE,
         r"\.fit-",
     ),
 }
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_the_lines_to_be_broken_are_those_of_the_package(name):
+    assert_breakable(BROKEN[name][0])
 
 
 @pytest.mark.thorough

@@ -4,7 +4,7 @@ import pathlib
 
 import pytest
 
-from broken_copies import assert_red
+from broken_copies import assert_breakable, assert_red
 
 HERE = pathlib.Path(__file__).parent
 ORDERS = str(HERE / "test_interleavings.py")
@@ -12,7 +12,7 @@ STORY = str(HERE.parent / "fitting" / "test_fit_story.py") + "::"
 JOURNAL = str(HERE / "test_journal.py") + "::"
 OUTBOX = str(HERE / "test_outbox.py") + "::"
 LOST = STORY + "test_a_reservation_that_was_lost_draws_no_noise_and_is_not_given_back"
-TRANSACTIONS, RECOVERY = "ledger/transactions.py", "ledger/recovery.py"
+TRANSACTIONS, RECOVERY, RESUMING = "ledger/transactions.py", "ledger/recovery.py", "ledger/resuming.py"
 DRAW = "SET state = 'drawing' WHERE reservation = ? AND holder = ? AND state = ?"
 BEGUN_AGAIN = DRAW.replace("state = ?", "state IN (?, 'drawing')")
 # What is broken -> (file, line, broken line) of all changes, the test that is red, and what it says.
@@ -49,8 +49,8 @@ BROKEN = {
     ),
     "drivers share a name, and draw for what is drawing": (
         [
-            ("ledger/handle.py", "secrets.token_hex(16) if fits", "'shared' if fits"),
-            (RECOVERY, "secrets.token_hex(16)", "'shared'"),
+            ("ledger/reservation.py", "some=False), secrets.token_hex(16)", "some=False), 'shared'"),
+            (RESUMING, "secrets.token_hex(16)", "'shared'"),
             (TRANSACTIONS, DRAW, BEGUN_AGAIN),
         ],
         ORDERS,
@@ -60,7 +60,7 @@ BROKEN = {
         [
             (TRANSACTIONS, "FROM entry WHERE state = ? AND", "FROM entry WHERE state IN (?, 'drawing') AND"),
             (TRANSACTIONS, DRAW, BEGUN_AGAIN),
-            (RECOVERY, "not (journalled and states", "not (states"),
+            (RESUMING, "not (journalled and states", "not (states"),
         ],
         ORDERS,
         "drew",
@@ -80,13 +80,18 @@ BROKEN = {
             (
                 "ledger/reservation.py",
                 "            if outbox is not None:\n                transactions.keep",
-                "        with self._ledger._writing() as (connection, _):\n            transactions.keep",
+                "        with self._opened.writing() as (connection, _):\n            transactions.keep",
             )
         ],
         OUTBOX + "test_a_crash_inside_the_commit_leaves_neither",
         "assert",
     ),
 }
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_the_lines_to_be_broken_are_those_of_the_package(name):
+    assert_breakable(BROKEN[name][0])
 
 
 @pytest.mark.thorough

@@ -8,8 +8,9 @@ import contextlib
 
 import pytest
 
-from dplr.ledger import handle, recording, recovery, reservation, transactions
+from dplr.ledger import handle, job, recording, recovery, reservation, resuming, transactions
 from dplr.ledger.budget import ReservationLost
+from dplr.ledger.opened import Opened
 from ledger_in_memory import STATEMENT, Shared
 
 pytestmark = pytest.mark.filterwarnings("ignore:The journal of the fit")
@@ -85,12 +86,12 @@ class World:
         for name in ("reading", "writing"):
             patch.setattr(transactions, name, shared.transaction)
         patch.setattr(recording, "Journal", self.disk)
-        patch.setattr(recovery, "has_journal", lambda _, token: token in self.disk.files)
-        patch.setattr(recovery, "prefixes_of", lambda _: list(self.disk.files))
-        for room in (recovery, reservation):
+        patch.setattr(resuming, "has_journal", lambda _, token: token in self.disk.files)
+        patch.setattr(resuming, "prefixes_of", lambda _: list(self.disk.files))
+        for room in (recovery, reservation, resuming):
             patch.setattr(room, "remove_journal", self.disk.unlink)
-        self.ledger, self.sweep = handle._handle("budget", "id", False, None), recovery.Recovery._sweep
-        patch.setattr(recovery.Recovery, "_sweep", lambda _: None)  # a step of its own here
+        self.ledger, self.sweep = handle._handle(Opened("budget", "id", False, None)), resuming.sweep
+        patch.setattr(job, "sweep", lambda _: None)  # a step of its own here
         self.drivers, self.held, self.steps, self.dead = {}, {}, collections.Counter(), set()
         self.drew, self.delivered, self.was, self.gave_back = {}, {}, None, False
 
@@ -130,7 +131,7 @@ class World:
         yield
 
     def noise(self, who, number):
-        with self.ledger._reading() as (connection, _):
+        with self.ledger._opened.reading() as (connection, _):
             ((state, holder),) = connection.execute("SELECT state, holder FROM entry")
         assert (state, holder) == ("drawing", self.held[who]._holder), "noise of a driver that is not the holder"
         assert number not in self.drew, f"noise {number} was drawn by {self.drew[number]}, and by {who}"
@@ -145,7 +146,7 @@ class World:
         elif what == "fills":
             self.disk.is_full = True
         elif what == "sweeps":
-            self.sweep(self.ledger)
+            self.sweep(self.ledger._opened)
         elif what == "gives back":
             with contextlib.suppress(ValueError):
                 self.ledger.give_back(1)
@@ -185,7 +186,7 @@ class World:
     def key(self):
         """What all that follows hangs on."""
         names = {held._holder: who for who, held in self.held.items()}
-        with self.ledger._reading() as (connection, _):
+        with self.ledger._opened.reading() as (connection, _):
             rows = connection.execute("SELECT state, holder FROM entry").fetchall()
         files = [
             (tuple(" ".join(names.get(word, word) for word in key.split()) for key in file["records"]), file["lock"])

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 import dplr
 from dplr.cli import main
+from dplr.ledger import job
 from dplr.ledger.budget import ReservationLost
 from dplr.ledger.handle import Ledger
 from dplr.ledger.reservation import _Held
@@ -169,7 +170,7 @@ def test_a_fingerprint_is_forgotten_when_its_fit_has_ended(ledger, path):
         getattr(ledger.reserve(a_plan(0.1), fingerprint="of secret rows"), end)()
     ledger.reserve(a_plan(0.1), fingerprint="of secret rows")
     ledger.give_back(3)
-    with Ledger(path)._reading() as (connection, _):
+    with Ledger(path)._opened.reading() as (connection, _):
         assert connection.execute("SELECT DISTINCT holder, fingerprint FROM entry").fetchall() == [(None, None)]
 
 
@@ -200,11 +201,11 @@ def killed_at(point, path, mechanism):
     pid = os.fork()
     if pid == 0:
         try:
-            reserve, sampler = Ledger.reserve, Source._sampler.fget
+            begin, sampler = job.begin, Source._sampler.fget
             if point == POINTS[0]:
-                Ledger.reserve = dies
+                job.begin = dies
             elif point == POINTS[1]:
-                Ledger.reserve = lambda *given, **options: dies(reserve(*given, **options))
+                job.begin = lambda *given: dies(begin(*given))
             elif point == POINTS[2]:
                 Source._tell = dies
             elif point == POINTS[3]:

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import sqlite3
-from abc import abstractmethod
-from contextlib import AbstractContextManager
-
 from dplr._kit.validation import check_count
 from dplr.ledger import transactions
 from dplr.ledger.budget import Stated
 from dplr.ledger.entries import Entry, Terms
-from dplr.ledger.room import Limit, Room
-from dplr.ledger.terms import Price, checked_kind, cost_of, price_of, rule_of, statements_of
-from dplr.privacy.guarantees import Neighbouring
-from dplr.privacy.rules import rule_for
+from dplr.ledger.opened import Opened
+from dplr.ledger.terms import Price, checked_kind, cost_of, price_of, statements_of
 from dplr.privacy.statement import PrivacyStatement
 
 
 class Account:
     """The part of a ledger that reads its file and writes nothing."""
 
-    __slots__ = ()
-    path: str
-    _share: str | None
-
-    @abstractmethod
-    def _reading(self) -> AbstractContextManager[tuple[sqlite3.Connection, Terms]]: ...
+    __slots__ = ("_opened",)
+    _opened: Opened
 
     def terms(self) -> Terms:
         """The terms of the ledger: eps, delta, composition, neighbouring, strict, created, unit.
@@ -46,7 +36,7 @@ class Account:
         -------
         Reads public facts alone.
         """
-        with self._reading() as (_, terms):
+        with self._opened.reading() as (_, terms):
             return terms
 
     def entries(self) -> list[Entry]:
@@ -69,9 +59,9 @@ class Account:
         States and times depend on the data where fits failed, unless the ledger is strict: they are for the data
         holder.
         """
-        with self._reading() as (connection, _):
+        with self._opened.reading() as (connection, _):
             entries = transactions.entries(connection)
-        return [entry for entry in entries if self._share in (None, entry.share)]
+        return [entry for entry in entries if self._opened.share in (None, entry.share)]
 
     def shares(self) -> dict[str, tuple[float, float]]:
         """The limits of every share, in the order in which they were made.
@@ -92,7 +82,7 @@ class Account:
         -------
         Reads public facts alone.
         """
-        with self._reading() as (connection, _):
+        with self._opened.reading() as (connection, _):
             return transactions.shares(connection)
 
     def spent(self) -> tuple[float, float]:
@@ -115,8 +105,8 @@ class Account:
         Reads no row. What fits that failed have spent depends on their data, so it is for the data holder unless the
         ledger is strict.
         """
-        with self._reading() as (connection, terms):
-            return self._room(connection, terms).spent()
+        with self._opened.reading() as (connection, terms):
+            return self._opened.room(connection, terms).spent()
 
     def remaining(self, kind: str = "approx", delta: float | None = None) -> tuple[float, float]:
         """The (eps, delta) that one further release could have: it fits, and a larger eps or delta does not.
@@ -163,8 +153,8 @@ class Account:
         True
         """
         delta = checked_kind(kind, delta)
-        with self._reading() as (connection, terms):
-            room = self._room(connection, terms)
+        with self._opened.reading() as (connection, terms):
+            room = self._opened.room(connection, terms)
         return room.remaining(kind, delta)
 
     def price(self, *statements: PrivacyStatement | Stated, fits: int = 1) -> Price:
@@ -202,15 +192,6 @@ class Account:
         False
         """
         releases, times = statements_of(statements, some=True), check_count("fits", fits)
-        with self._reading() as (connection, terms):
-            room = self._room(connection, terms)
+        with self._opened.reading() as (connection, terms):
+            room = self._opened.room(connection, terms)
         return price_of(room, terms, [cost_of(statement, terms) for statement in releases], times)
-
-    def _room(self, connection: sqlite3.Connection, terms: Terms) -> Room:
-        """The room of the share, if this is one, and of the whole ledger."""
-        ledger_limit = Limit(rule_of(terms), transactions.costs(connection), None)
-        if self._share is None:
-            return Room((ledger_limit,))
-        limits = transactions.shares(connection)[self._share]
-        rule = rule_for(terms.composition, *limits, Neighbouring(terms.neighbouring))
-        return Room((Limit(rule, transactions.costs(connection, self._share), self._share), ledger_limit))

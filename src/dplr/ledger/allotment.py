@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dplr.ledger import transactions
+from dplr.ledger.account import Account
 from dplr.ledger.budget import BudgetExceeded, Reservation, Stated
+from dplr.ledger.pieces import Piece, matched
 from dplr.ledger.reservation import reservation_of
 from dplr.ledger.terms import cost_of, statements_of
-from dplr.privacy.gaussian import gaussian_mu
-from dplr.privacy.guarantees import Approx, Gaussian, Poisson, Pure
 from dplr.privacy.rules import Cost
 from dplr.privacy.statement import PrivacyStatement
 from dplr.privacy.words import delta_words
-
-if TYPE_CHECKING:
-    from dplr.ledger.handle import Ledger
-
-Piece = tuple[int, Cost]  # the number of its entry, and what was set aside
 
 
 class Allotment:
@@ -64,15 +58,15 @@ class Allotment:
     (3.0, 1e-12)
     """
 
-    __slots__ = ("_ledger", "_token")
+    __slots__ = ("_ledger", "_opened", "_token")
 
-    def __init__(self, ledger: Ledger, token: str) -> None:
-        self._ledger, self._token = ledger, token
+    def __init__(self, ledger: Account, token: str) -> None:
+        self._ledger, self._token, self._opened = ledger, token, ledger._opened
 
     @property
     def strict(self) -> bool:
         """Whether nothing is given back and no fault of the data is shown."""
-        return self._ledger.strict
+        return self._opened.strict
 
     def unused(self) -> int:
         """How many fits it still has room for.
@@ -93,7 +87,7 @@ class Allotment:
         -------
         Reads public facts alone.
         """
-        with self._ledger._reading() as (connection, _):
+        with self._opened.reading() as (connection, _):
             return len(transactions.set_aside(connection, self._token))
 
     def reserve(self, *statements: PrivacyStatement | Stated) -> Reservation:
@@ -122,21 +116,21 @@ class Allotment:
         -------
         Reads public facts alone. What is taken was spent already.
         """
-        with self._ledger._writing() as (connection, terms):
+        with self._opened.writing() as (connection, terms):
             releases = statements_of(statements, some=False)
             costs = [cost_of(statement, terms) for statement in releases]
             pieces = transactions.set_aside(connection, self._token)
-            matches = _matched(pieces, costs)
+            matches = matched(pieces, costs)
             if matches is None:
-                raise BudgetExceeded(_refusal(self._ledger.path, pieces, costs))
+                raise BudgetExceeded(_refusal(self._opened.path, pieces, costs))
             token, holder = secrets.token_hex(16), secrets.token_hex(16)
             draws = [max(piece.draws, cost.draws) for (_, piece), cost in zip(matches, costs, strict=True)]
             begun = zip([number for number, _ in matches], draws, releases, strict=True)
             transactions.begin(connection, token, begun, terms.strict, holder)
             grown = sum(draws) > sum(piece.draws for _, piece in matches)
-            if grown and not self._ledger._room(connection, terms).takes({}):
-                raise BudgetExceeded(_too_many(self._ledger.path, sum(draws), matches))
-        return reservation_of(self._ledger, token, holder, len(statements))
+            if grown and not self._opened.room(connection, terms).takes({}):
+                raise BudgetExceeded(_too_many(self._opened.path, sum(draws), matches))
+        return reservation_of(self._opened, token, holder, len(statements))
 
     def close(self) -> None:
         """Give back what no fit has begun, and in a strict ledger nothing.
@@ -155,7 +149,7 @@ class Allotment:
         What comes back was never spent on a release.
         """
         if not self.strict:
-            with self._ledger._writing() as (connection, _):
+            with self._opened.writing() as (connection, _):
                 transactions.give_back(connection, self._token)
 
     def __enter__(self) -> Allotment:
@@ -182,44 +176,6 @@ class Allotment:
 
     def __repr__(self) -> str:
         return f"Allotment({self._ledger!r})"
-
-
-def piece_of(cost: Cost) -> Cost:
-    """The piece set aside for a release: as large as any release of its kind has that states the same (eps, delta).
-
-    The mu of Gaussian noise and the steps of Poisson batches depend on the number of records, which folds change.
-    """
-    if isinstance(cost.guarantee, Gaussian):
-        return replace(cost, guarantee=Gaussian(max(cost.guarantee.mu, gaussian_mu(cost.eps, cost.delta))))
-    if isinstance(cost.guarantee, Poisson):
-        return replace(cost, guarantee=Approx(cost.eps, cost.delta))
-    return cost
-
-
-def _covers(piece: Cost, cost: Cost) -> bool:
-    """Whether a release of that cost promises at least what the piece says."""
-    if cost.eps > piece.eps or cost.delta > piece.delta:
-        return False
-    if isinstance(piece.guarantee, Pure):
-        return isinstance(cost.guarantee, Pure) and cost.guarantee.eps <= piece.guarantee.eps
-    if isinstance(piece.guarantee, Gaussian):
-        return isinstance(cost.guarantee, Gaussian) and cost.guarantee.mu <= piece.guarantee.mu
-    if isinstance(cost.guarantee, Gaussian):  # counted by its mu elsewhere
-        return False
-    return not isinstance(cost.guarantee, Approx) or cost.guarantee.delta <= piece.delta
-
-
-def _matched(pieces: Sequence[Piece], costs: Sequence[Cost]) -> list[Piece] | None:
-    """A piece for each cost, the smallest that covers it, dear costs first; None where one has none."""
-    free = sorted(pieces, key=lambda piece: (piece[1].eps, piece[1].delta, piece[0]))
-    matches: dict[int, Piece] = {}
-    for place in sorted(range(len(costs)), key=lambda place: (costs[place].eps, costs[place].delta), reverse=True):
-        smallest = next((piece for piece in free if _covers(piece[1], costs[place])), None)
-        if smallest is None:
-            return None
-        matches[place] = smallest
-        free.remove(smallest)
-    return [matches[place] for place in range(len(costs))]
 
 
 def _in_words(cost: Cost) -> str:

@@ -5,22 +5,21 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import sqlite3
-from collections.abc import Sequence
-from itertools import chain, repeat
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from dplr._kit.validation import check_count, sentence
 from dplr.ledger import file as ledger_file
 from dplr.ledger import transactions
-from dplr.ledger.allotment import Allotment, piece_of
-from dplr.ledger.budget import BudgetExceeded, NullLedger, Reservation, Stated
+from dplr.ledger.allotment import Allotment
+from dplr.ledger.budget import NullLedger, Reservation, Stated
 from dplr.ledger.entries import Terms, day_of, now
 from dplr.ledger.job import Job
-from dplr.ledger.recording import Recording
+from dplr.ledger.opened import Opened
 from dplr.ledger.recovery import Recovery
-from dplr.ledger.reservation import reservation_of
-from dplr.ledger.room import counted
+from dplr.ledger.reservation import begin, insert
+from dplr.ledger.resuming import check_recoverable, code_of
 from dplr.ledger.terms import (
     check_agreement,
     check_share_agreement,
@@ -28,8 +27,6 @@ from dplr.ledger.terms import (
     checked_share,
     checked_terms,
     checked_text,
-    cost_of,
-    refusal,
     statements_of,
 )
 from dplr.privacy.guarantees import Neighbouring
@@ -122,10 +119,7 @@ class Ledger(Recovery):
     True
     """
 
-    __slots__ = ("_id", "_share", "_strict", "label", "path")
-    path: str
-    label: str | None
-    _share: str | None
+    __slots__ = ()
 
     def __init__(
         self,
@@ -139,30 +133,29 @@ class Ledger(Recovery):
         label: str | None = None,
         unit: str | None = None,
     ) -> None:
-        self.path = checked_path(path)
-        self.label = None if label is None else checked_text("label", label)
-        self._share = None
+        file = checked_path(path)
+        label = None if label is None else checked_text("label", label)
         parameters = checked_terms(eps, delta, composition, neighbouring, strict, unit)
-        if eps is not None and not os.path.lexists(self.path):
-            self._create(parameters)
-        self._id = ""
-        with transactions.reading(self.path) as (_, terms):
-            check_agreement(parameters, terms, self.path)
-        self._id, self._strict = terms.id, terms.strict
+        if eps is not None and not os.path.lexists(file):
+            _create(file, parameters)
+        with transactions.reading(file) as (_, terms):
+            check_agreement(parameters, terms, file)
+        self._opened = Opened(file, terms.id, terms.strict, label)
 
-    def _create(self, parameters: dict[str, Any]) -> None:
-        defaults: dict[str, Any] = {"composition": "basic", "neighbouring": "replace_one", "strict": False}
-        values = defaults | parameters
-        values.setdefault("delta", _USUAL_DELTA if values["composition"] == "basic" else 0.0)
-        terms = Terms(id=secrets.token_hex(16), created=day_of(now()) if values["strict"] else now(), **values)
-        rule_for(terms.composition, terms.eps, terms.delta, Neighbouring(terms.neighbouring))
-        with contextlib.suppress(FileExistsError):  # another was faster: its terms are compared like those of any file
-            ledger_file.create(self.path, terms)
+    @property
+    def path(self) -> str:
+        """The file."""
+        return self._opened.path
+
+    @property
+    def label(self) -> str | None:
+        """The name of the data in new entries; None for no name."""
+        return self._opened.label
 
     @property
     def strict(self) -> bool:
         """Whether nothing is given back and no fault of the data is shown."""
-        return self._strict
+        return self._opened.strict
 
     def labelled(self, label: str | None) -> Ledger:
         """A handle of this ledger with a label for new entries, which names the data.
@@ -194,7 +187,7 @@ class Ledger(Recovery):
         'census 2024'
         """
         label = None if label is None else checked_text("label", label)
-        return _handle(self.path, self._id, self._strict, label, self._share)
+        return _handle(replace(self._opened, label=label))
 
     def share(self, name: str, eps: float | None = None, delta: float | None = None) -> Ledger:
         """Part of the budget for one analyst: a ledger whose fits spend from the share and from the whole.
@@ -236,12 +229,14 @@ class Ledger(Recovery):
         ((0.5, 5e-13), {'alice': (0.5, 5e-13)})
         """
         checked_text("share", name)
-        if self._share is not None:
-            raise ValueError(sentence("share", "must be of a whole ledger", name, f"This is share {self._share!r}."))
-        with self._reading() as (connection, terms):
+        if self._opened.share is not None:
+            raise ValueError(
+                sentence("share", "must be of a whole ledger", name, f"This is share {self._opened.share!r}.")
+            )
+        with self._opened.reading() as (connection, terms):
             shares = transactions.shares(connection)
         if eps is not None and name not in shares:
-            with self._writing() as (connection, terms):
+            with self._opened.writing() as (connection, terms):
                 shares = transactions.shares(connection)
                 if name not in shares:  # nobody was faster
                     limits = checked_share(name, eps, delta, shares, terms)
@@ -251,7 +246,7 @@ class Ledger(Recovery):
             remedy = f"Make it with share(name, eps=...). There are {list(shares)}."
             raise ValueError(sentence("share", "must be one that exists", name, remedy))
         check_share_agreement(name, eps, delta, shares[name])
-        return _handle(self.path, self._id, self._strict, self.label, name)
+        return _handle(replace(self._opened, share=name))
 
     def reserve(self, *statements: PrivacyStatement | Stated, fingerprint: str | None = None) -> Reservation:
         """Set the cost of all statements aside, or none of it, for releases that begin now.
@@ -290,14 +285,7 @@ class Ledger(Recovery):
         >>> ledger.remaining()
         (0.6, 1e-12)
         """
-        return self._begun(statements, None if fingerprint is None else self._code_of(fingerprint))
-
-    def _begun(self, statements: Sequence[PrivacyStatement | Stated], code: str | None) -> Reservation:
-        """Reserve for a driver that begins now; with a code of the data another one may go on with it."""
-        releases, holder = statements_of(statements, some=False), secrets.token_hex(16)
-        token = self._insert(releases, holder, code)
-        recording = None if code is None else Recording(self.path, token, code, holder)
-        return reservation_of(self, token, holder, len(releases), recording)
+        return begin(self._opened, statements, None if fingerprint is None else code_of(self._opened, fingerprint))
 
     def set_aside(self, *statements: PrivacyStatement | Stated, fits: int) -> Allotment:
         """Set the cost of a number of fits aside, or none of it; they begin later, with the allotment as their ledger.
@@ -337,36 +325,60 @@ class Ledger(Recovery):
         (7, (0.3, 1e-12))
         """
         releases, times = statements_of(statements, some=True), check_count("fits", fits)
-        return Allotment(self, self._insert(releases, None, times=times))
+        return Allotment(self, insert(self._opened, releases, None, times=times))
 
-    def _insert(
-        self, statements: Sequence[PrivacyStatement], holder: str | None, code: str | None = None, times: int = 1
-    ) -> str:
-        """Write the entries of a reservation, which has a holder where its fit begins now; returns its token."""
-        with self._writing() as (connection, terms):
-            costs = [cost_of(statement, terms) for statement in statements]
-            if holder is None:
-                costs = [piece_of(cost) for cost in costs]
-            room = self._room(connection, terms)
-            if not room.takes(counted(costs, times)):
-                raise BudgetExceeded(refusal(self.path, terms, room, costs, times))
-            token = secrets.token_hex(16)
-            priced = chain.from_iterable(repeat(tuple(zip(costs, statements, strict=True)), times))
-            transactions.insert(connection, token, self.label, priced, terms.strict, self._share, holder, code)
-        return token
+    def job(
+        self, fingerprint: str | None = None, resume: bool = False, keep: Callable[[Any], bytes] | None = None
+    ) -> Job:
+        """A budget for one fit (`ledger=`) that outlives its process.
 
-    def _writing(self) -> contextlib.AbstractContextManager[tuple[sqlite3.Connection, Terms]]:
-        return transactions.writing(self.path, self._id)
+        Parameters
+        ----------
+        fingerprint : str or None, default=None
+            What tells these data from others, such as names, sizes and times of files. Another text is another job. Of
+            the text the ledger keeps a code under a random key, until the fit has ended, and nothing else keeps any of
+            it. None for a fit that is not resumed.
+        resume : bool, default=False
+            False makes a reservation. True resumes the only one that has the fit's statement and this fingerprint, and
+            goes on where its journal ends.
+        keep : callable or None, default=None
+            Takes the fitted model and returns its file as bytes, such as `dplr.model_file.encode_model`. The ledger
+            keeps the file from the commit on, for `recover`, until it is told that it was `delivered`. `fit_many`, a
+            `PrivateSearch` and baselines keep nothing, and neither does a model that no file can hold. It is called
+            once before the reservation too, with zeros for the numbers of the model, to see whether a file holds it.
 
-    def _reading(self) -> contextlib.AbstractContextManager[tuple[sqlite3.Connection, Terms]]:
-        return transactions.reading(self.path, self._id)
+        Returns
+        -------
+        dplr.ledger.Job
+            A budget for `ledger=` of one fit.
 
-    def _itself(self) -> Ledger:
-        return self
+        Raises
+        ------
+        ValueError, TypeError
+            The ledger is strict; or `resume` without a fingerprint.
+
+        Privacy
+        -------
+        The file that is kept is the release itself, which is paid for. No estimator that names the job shows or holds
+        the fingerprint (resuming.md, section 4). With one a fit may write a journal beside the ledger while it runs: a
+        secret file, in which exact sums of rows may stand (resuming.md, section 5).
+
+        Examples
+        --------
+        >>> import dplr, tempfile, os
+        >>> ledger = dplr.Ledger(os.path.join(tempfile.mkdtemp(), "budget"), eps=1.0)
+        >>> plan = dplr.plan(n_rows=1000, n_features=2, eps=0.4, mechanism="fm")
+        >>> ledger.job("people.csv, 9134 bytes").reserve(plan.statement).draw()
+        >>> ledger.entries()[0].state
+        'drawing'
+        """
+        check_recoverable(self._opened, "resume or keep")
+        code = code_of(self._opened, fingerprint) if fingerprint is not None or resume else None
+        return Job(self, code, resume, keep)
 
     # The ledger is its file: a copy of this object, also in another process, is another handle of that file.
     def __reduce__(self) -> tuple[Any, ...]:
-        return _handle, (self.path, self._id, self._strict, self.label, self._share)
+        return _handle, (self._opened,)
 
     def __copy__(self) -> Ledger:
         return self
@@ -375,21 +387,32 @@ class Ledger(Recovery):
         return self
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Ledger) and self.__reduce__() == other.__reduce__()
+        return isinstance(other, Ledger) and self._opened == other._opened
 
     def __hash__(self) -> int:
-        return hash(self.__reduce__()[1])
+        return hash(self._opened)
 
     def __repr__(self) -> str:
         label = "" if self.label is None else f", label={self.label!r}"
-        share = "" if self._share is None else f".share({self._share!r})"
+        share = "" if self._opened.share is None else f".share({self._opened.share!r})"
         return f"Ledger({self.path!r}{label}){share}"
 
 
-def _handle(path: str, identity: str, strict: bool, label: str | None, share: str | None = None) -> Ledger:
+def _create(path: str, parameters: dict[str, Any]) -> None:
+    """Make the file of a new ledger."""
+    defaults: dict[str, Any] = {"composition": "basic", "neighbouring": "replace_one", "strict": False}
+    values = defaults | parameters
+    values.setdefault("delta", _USUAL_DELTA if values["composition"] == "basic" else 0.0)
+    terms = Terms(id=secrets.token_hex(16), created=day_of(now()) if values["strict"] else now(), **values)
+    rule_for(terms.composition, terms.eps, terms.delta, Neighbouring(terms.neighbouring))
+    with contextlib.suppress(FileExistsError):  # another was faster: its terms are compared like those of any file
+        ledger_file.create(path, terms)
+
+
+def _handle(opened: Opened) -> Ledger:
     """A handle of a ledger that was opened before; the file is looked at when it is used."""
     ledger = Ledger.__new__(Ledger)
-    ledger.path, ledger._id, ledger._strict, ledger.label, ledger._share = path, identity, strict, label, share
+    ledger._opened = opened
     return ledger
 
 

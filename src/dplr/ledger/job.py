@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dplr.ledger.budget import Reservation
+from dplr.ledger.recovery import Recovery
+from dplr.ledger.reservation import begin
+from dplr.ledger.resuming import resumed, sweep
 from dplr.privacy.statement import PrivacyStatement
-
-if TYPE_CHECKING:
-    from dplr.ledger.handle import Ledger
 
 
 class Job:
@@ -62,7 +62,7 @@ class Job:
     __slots__ = ("_code", "keep", "ledger", "resume", "token")
 
     def __init__(
-        self, ledger: Ledger, code: str | None, resume: bool, keep: Callable[[Any], bytes] | None = None
+        self, ledger: Recovery, code: str | None, resume: bool, keep: Callable[[Any], bytes] | None = None
     ) -> None:
         self.ledger, self._code, self.resume, self.keep = ledger, code, resume, keep
         self.token: str | None = None
@@ -70,7 +70,7 @@ class Job:
     @property
     def strict(self) -> bool:
         """Never: a strict ledger resumes nothing and keeps nothing."""
-        return self.ledger.strict
+        return self.ledger._opened.strict
 
     @property
     def resumable(self) -> bool:
@@ -103,11 +103,12 @@ class Job:
         -------
         Reads no row, but the journal of the fit that is resumed. Whether it fits: as `Ledger.reserve`.
         """
-        self.ledger._sweep()
+        opened = self.ledger._opened
+        sweep(opened)
         if self.resume:
-            reservation = self.ledger._resumed(None, statements, str(self._code), journalled=True)
+            reservation = resumed(opened, None, statements, str(self._code), journalled=True)
         else:
-            reservation = self.ledger._begun(statements, self._code)
+            reservation = begin(opened, statements, self._code)
         self.token = reservation.token
         return reservation
 
@@ -122,7 +123,7 @@ class Job:
             return None
 
     # What tells the data from others stays in this process, and in the ledger.
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> str | tuple[Any, ...]:
         return self.ledger.__reduce__()
 
     def __copy__(self) -> Job:

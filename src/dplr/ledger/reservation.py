@@ -1,17 +1,22 @@
-"""How a reservation in a file ends: committed or given back; in a strict ledger it is spent from the beginning."""
+"""A reservation in a file: made, then committed or given back; in a strict ledger it is spent from the beginning."""
 
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, NoReturn
+import secrets
+from collections.abc import Sequence
+from itertools import chain, repeat
+from typing import NoReturn
 
 from dplr._kit.validation import sentence
 from dplr.ledger import transactions
-from dplr.ledger.budget import Reservation, ReservationLost
+from dplr.ledger.budget import BudgetExceeded, Reservation, ReservationLost, Stated
+from dplr.ledger.opened import Opened
+from dplr.ledger.pieces import piece_of
 from dplr.ledger.recording import Recording, remove_journal
-
-if TYPE_CHECKING:
-    from dplr.ledger.handle import Ledger
+from dplr.ledger.room import counted
+from dplr.ledger.terms import cost_of, refusal, statements_of
+from dplr.privacy.statement import PrivacyStatement
 
 MOST_BYTES = 64 << 20  # of a release that is kept: as many as a model file has
 
@@ -19,8 +24,8 @@ MOST_BYTES = 64 << 20  # of a release that is kept: as many as a model file has
 class _Held:
     """Entries of one reservation in the file, as one driver holds them: resuming.md has the states and the proof."""
 
-    def __init__(self, ledger: Ledger, token: str, holder: str, count: int, recorder: Recording | None = None) -> None:
-        self._ledger, self.token, self._holder, self._count = ledger, token, holder, count
+    def __init__(self, opened: Opened, token: str, holder: str, count: int, recorder: Recording | None = None) -> None:
+        self._opened, self.token, self._holder, self._count = opened, token, holder, count
         self.recorder = recorder
         self._state = "drawing" if recorder is not None and recorder.begun else "reserved"
 
@@ -30,16 +35,16 @@ class _Held:
 
     def draw(self) -> None:
         """Write down, before the first noise, that it is about to be drawn; raises where another ended or took it."""
-        with self._ledger._writing() as (connection, _):
+        with self._opened.writing() as (connection, _):
             if transactions.start_drawing(connection, self.token, self._holder, self._state) != self._count:
-                raise ReservationLost(_lost(self._ledger.path))
+                raise ReservationLost(_lost(self._opened.path))
 
     def commit(self, outbox: bytes | None = None) -> None:
         """Record the releases as spent for good; raises unless this driver still held all entries."""
         if outbox is not None and len(outbox) > MOST_BYTES:
             rule = f"must have at most {MOST_BYTES >> 20} MiB"
             raise ValueError(sentence("outbox", rule, f"{len(outbox)} bytes", "Commit without it."))
-        with self._ledger._writing() as (connection, _):
+        with self._opened.writing() as (connection, _):
             self._check_ended(transactions.commit(connection, self.token, self._holder))
             if outbox is not None:
                 transactions.keep(connection, self.token, outbox)
@@ -47,7 +52,7 @@ class _Held:
 
     def refund(self) -> None:
         """Give the budget back; raises once noise may have been drawn."""
-        with self._ledger._writing() as (connection, _):
+        with self._opened.writing() as (connection, _):
             self._check_ended(transactions.refund(connection, self.token, self._holder))
         self._end_recording()
 
@@ -56,7 +61,7 @@ class _Held:
         if self.recorder is not None:
             with contextlib.suppress(OSError):
                 self.recorder.end()
-            remove_journal(self._ledger.path, self.token)
+            remove_journal(self._opened.path, self.token)
 
     def _check_ended(self, ended: int) -> None:
         if ended != self._count:
@@ -66,8 +71,8 @@ class _Held:
 class _Spent:
     """Entries of one reservation in a strict ledger: spent for good. The file is the same however the fit ends."""
 
-    def __init__(self, ledger: Ledger, token: str, count: int) -> None:
-        self._ledger, self.token, self._count, self._ended = ledger, token, count, False
+    def __init__(self, opened: Opened, token: str, count: int) -> None:
+        self._opened, self.token, self._count, self._ended = opened, token, count, False
         self.recorder = None
 
     def draw(self) -> None:
@@ -75,7 +80,7 @@ class _Spent:
 
     def commit(self, outbox: bytes | None = None) -> None:
         """Write and keep nothing; raises if an entry is not in the file, or if the reservation had already ended."""
-        with self._ledger._reading() as (connection, _):
+        with self._opened.reading() as (connection, _):
             count = transactions.committed(connection, self.token)
         if self._ended or count != self._count:
             raise RuntimeError(f"a reservation ends once, and stays: {count} of {self._count} entries are there.")
@@ -86,11 +91,36 @@ class _Spent:
         self._ended = True
 
 
+def begin(opened: Opened, statements: Sequence[PrivacyStatement | Stated], code: str | None) -> Reservation:
+    """Reserve for a driver that begins now; with a code of the data another one may go on with it."""
+    releases, holder = statements_of(statements, some=False), secrets.token_hex(16)
+    token = insert(opened, releases, holder, code)
+    recording = None if code is None else Recording(opened.path, token, code, holder)
+    return reservation_of(opened, token, holder, len(releases), recording)
+
+
+def insert(
+    opened: Opened, statements: Sequence[PrivacyStatement], holder: str | None, code: str | None = None, times: int = 1
+) -> str:
+    """Write the entries of a reservation, which has a holder where its fit begins now; returns its token."""
+    with opened.writing() as (connection, terms):
+        costs = [cost_of(statement, terms) for statement in statements]
+        if holder is None:
+            costs = [piece_of(cost) for cost in costs]
+        room = opened.room(connection, terms)
+        if not room.takes(counted(costs, times)):
+            raise BudgetExceeded(refusal(opened.path, terms, room, costs, times))
+        token = secrets.token_hex(16)
+        priced = chain.from_iterable(repeat(tuple(zip(costs, statements, strict=True)), times))
+        transactions.insert(connection, token, opened.label, priced, terms.strict, opened.share, holder, code)
+    return token
+
+
 def reservation_of(
-    ledger: Ledger, token: str, holder: str, count: int, recorder: Recording | None = None
+    opened: Opened, token: str, holder: str, count: int, recorder: Recording | None = None
 ) -> Reservation:
     """The reservation of that name, which has so many entries."""
-    return _Spent(ledger, token, count) if ledger.strict else _Held(ledger, token, holder, count, recorder)
+    return _Spent(opened, token, count) if opened.strict else _Held(opened, token, holder, count, recorder)
 
 
 def _lost(path: str) -> str:
