@@ -97,7 +97,7 @@ def test_ridge_that_leaks_more_than_eps_elsewhere_is_refused_here(entropy):
 def test_no_density_ratio_exceeds_eps_with_an_intercept(calibration, relation):
     problem = Problem(LOGISTIC, Geometry(1, intercept=0.5), relation, 1, 1.0, ())
     plan = ObjectivePerturbation(calibration=calibration, cut=None).plan(problem, 1.0, 0.0)
-    ridge, scale = plan.minimisation.ridge, plan.statement.noise_scale
+    ridge, scale = plan.settings.ridge, plan.statement.noise_scale
     options = {"loss": audit.Logistic(), "ridge": ridge, "neighbouring": relation, "iota": 0.5, "pairs": 20_000}
     worst = audit.search(1, scale=scale, **options).log_ratio
     assert worst <= (plan.statement.eps - 2**-8) * (1 + 1e-7)

@@ -82,7 +82,7 @@ def tables(scored_on):
                     found = np.array([errors(est, test_X, test_y) for est in fits])
                     row += [f"{found.mean():.4f}", f"{found.std(ddof=1) / FITS**0.5:.4f}"]
                 planned = dplr.plan(n_rows=len(X), eps=eps, delta=delta, model=model, bounds=bounds, mechanism="ngd")
-                yield [*row, "on" if planned.descent.standardised else "off"]
+                yield [*row, "on" if planned.settings.standardised else "off"]
 
 
 def main(path, *which):

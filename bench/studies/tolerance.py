@@ -64,7 +64,7 @@ def seconds(work):
 
 def excess(plan, hessian, n):
     """Excess loss a row by source, and shares in percent."""
-    block, solved = plan.released["coef"], plan.minimisation
+    block, solved = plan.released["coef"], plan.settings
     values, size = np.linalg.eigvalsh(hessian), D + 1
     pure = 1.0 if block.law.gaussian else size + 1.0
     own = pure * block.scale**2 * (1 / values).sum() / (2 * n)
@@ -83,7 +83,7 @@ def excess(plan, hessian, n):
 
 def fitted(rows, plan, n):
     """The Hessian at a fit's minimum, and what the minimum takes in reads of the rows, now and with the former tau."""
-    solved, zeros = plan.minimisation, np.zeros(D + 1)
+    solved, zeros = plan.settings, np.zeros(D + 1)
     objective = Objective(LOGISTIC, solved.ridge, zeros, linear_term(plan.released["coef"]))
     coef, _ = rows.minimise(objective, solved.tolerance, solved.passes)
     hessian = rows.total(LossGradientHessian(LOGISTIC, D, True), coef).hessian
@@ -105,10 +105,10 @@ def main(path):
             hessian, passes = fitted(rows, plan, n)
             found.append({"n": n, "eps": eps, "delta": delta, **excess(plan, hessian, n), **passes})
             print(*found[-1].values(), flush=True)
-            mean = (hessian - plan.minimisation.ridge * np.eye(D + 1)) / n
+            mean = (hessian - plan.settings.ridge * np.eye(D + 1)) / n
     for eps, delta in BUDGETS:
         plan = planned(PLANNED, eps, delta)
-        hessian = PLANNED * mean + plan.minimisation.ridge * np.eye(D + 1)
+        hessian = PLANNED * mean + plan.settings.ridge * np.eye(D + 1)
         found.append({"n": PLANNED, "eps": eps, "delta": delta, **excess(plan, hessian, PLANNED)})
         found[-1] |= {"passes": "", "was_passes": ""}
         print(*found[-1].values(), flush=True)

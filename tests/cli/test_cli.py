@@ -577,8 +577,8 @@ def test_expected_utility_bounds_the_excess_of_what_is_released(folder, mechanis
     spec = dplr.ObjectivePerturbation(cut=None) if mechanism == "objective" else mechanism
     options = {"bounds": bounds, "mechanism": spec, "ranges": "off"}
     plan = dplr.plan(n_rows=500, eps=0.5, **options)
-    l2, bound = plan.minimisation.ridge / 500, excess_risk_of(plan)
-    weights = np.array(plan.minimisation.weights or (1.0, 1.0))
+    l2, bound = plan.settings.ridge / 500, excess_risk_of(plan)
+    weights = np.array(plan.settings.weights or (1.0, 1.0))
     rows = np.column_stack([X, np.full(500, 0.5)]) * np.where(y, 1, -1)[:, None]
 
     def objective(w):

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 import dplr
 from dplr.cli import _fit, main
+from dplr.ledger import job
 from dplr.ledger.handle import Ledger
 from dplr.ledger.journal import Journal
 from dplr.ledger.reservation import _Held
@@ -196,7 +197,7 @@ def test_an_interrupt_says_what_it_leaves(ledger, monkeypatch, where, said, left
 
     commit = _Held.commit
     if where == "reserve":
-        monkeypatch.setattr(Ledger, "_begun", interrupted)
+        monkeypatch.setattr(job, "begin", interrupted)
     elif where == "_sampler":
         monkeypatch.setattr(Source, "_sampler", property(interrupted))
     elif where == "commit":

@@ -83,7 +83,7 @@ def test_fits_of_all_classes_have_the_noise_of_the_plan_that_was_confirmed_each_
     coefs = np.array([est.coef_ for est in fits])
     public = dplr.plan(n_rows=50, n_features=3, eps=1.0, delta=1e-6, mechanism="objective", fit_intercept=False)
     planned = one_vs_rest.plan_models(spec, public.problem, 1.0, 1e-6, classes)
-    deviation = planned.plan.statement.noise_scale / planned.plan.minimisation.ridge
+    deviation = planned.plan.statement.noise_scale / planned.plan.settings.ridge
     assert "composed as privacy profiles" in fits[0].privacy_.assumptions[-1]
     assert coefs.std() == pytest.approx(deviation, rel=0.05)
     between = np.corrcoef(coefs.reshape(len(fits), -1), rowvar=False) - np.eye(4 * 3)

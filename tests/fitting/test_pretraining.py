@@ -164,7 +164,7 @@ def test_objective_perturbation_with_a_start_has_the_noise_of_that_without(monke
     for public in (None, PUBLIC):
         options = {"mechanism": uncut, "public": public, "ranges": "off"}
         est = seeded(X, y, **options)
-        planned = dplr.plan(n_rows=2000, bounds=BOUNDS, eps=1.0, **options).minimisation
+        planned = dplr.plan(n_rows=2000, bounds=BOUNDS, eps=1.0, **options).settings
         prep = est._record.prep
         coef = np.array(prep.from_user_units(est.coef_[0], est.intercept_[0]))
         V = (X.to_numpy() - prep.shift[:3]) * prep.scale[:3] / 2**20

@@ -57,11 +57,11 @@ def test_noise_is_measured_in_gradients(mechanism, noise):
     """Noise of both laws is in one unit: root mean square of the linear term, or of the noise times the ridge."""
     plan, source = planned(3, 1e-6, SPECS[mechanism](noise=noise)), Source(0)
     if mechanism == "objective":
-        weights = np.asarray(plan.minimisation.weights or 1.0)
+        weights = np.asarray(plan.settings.weights or 1.0)
         draws = [as_mechanism(mechanism)._linear(plan, source) / weights for _ in range(4_000)]
         unit = plan.problem.loss.lipschitz
     else:
-        block, unit = plan.released["coef"], 1 / plan.minimisation.ridge
+        block, unit = plan.released["coef"], 1 / plan.settings.ridge
         draw = source.normal if noise == "gaussian" else source.norm_gamma
         draws = [draw(block.scale, 4) for _ in range(4_000)]
     found = np.sqrt(np.mean(np.square(draws))) / unit

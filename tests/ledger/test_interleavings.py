@@ -10,7 +10,7 @@ import pytest
 
 from dplr.ledger import handle, transactions
 from dplr.ledger.budget import ReservationLost
-from dplr.ledger.opened import Opened
+from dplr.ledger.transactions import Opened
 from ledger_in_memory import STATEMENT, Shared
 
 BEGIN = {"A": "reserve", "B": "resume", "C": "resume"}

@@ -10,7 +10,7 @@ import pytest
 
 from dplr.ledger import handle, job, recording, recovery, reservation, resuming, transactions
 from dplr.ledger.budget import ReservationLost
-from dplr.ledger.opened import Opened
+from dplr.ledger.transactions import Opened
 from ledger_in_memory import STATEMENT, Shared
 
 pytestmark = pytest.mark.filterwarnings("ignore:The journal of the fit")

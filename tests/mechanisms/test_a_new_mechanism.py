@@ -156,7 +156,6 @@ def test_every_description_is_that_of_its_spec(name):
     assert about.noise_in in ("sums", "objective", "coefficients")
     assert about.arithmetic in ("integer", "real-arithmetic")
     assert inspect.getdoc(type(spec))
-    assert about.refits is (type(spec).models_of is not Mechanism.models_of)
 
 
 @pytest.mark.parametrize("name", mechanisms.SHORTHANDS)

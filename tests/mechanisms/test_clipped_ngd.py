@@ -53,7 +53,7 @@ def test_it_costs_nothing_and_changes_no_noise(eps):
     """Plan and statement are those without ranges, but for one sentence."""
     with_it, without = (dplr.plan(**FACTS | {"n_rows": 10_000, "eps": eps, "ranges": each}) for each in ("auto", "off"))
     assert with_it.statement.assumptions == (*without.statement.assumptions, CLIPS)
-    assert with_it.descent == without.descent
+    assert with_it.settings == without.settings
     for name in without.statement.__slots__:
         if name != "assumptions":
             assert getattr(with_it.statement, name) == getattr(without.statement, name)
@@ -93,7 +93,7 @@ def test_every_release_is_the_floored_sum_of_clipped_rows_plus_its_own_noise():
     middles, half_widths = intervals_of(found.released, planned)
     assert (half_widths < prep.geometry.half_width).all()
     ends = [(middles + side * half_widths) * 2**20 / prep.scale[:2] + prep.shift[:2] for side in (-1, 1)]
-    frame, walk, block = frame_of(found.released, planned), planned.descent, planned.statement.released["gradients"]
+    frame, walk, block = frame_of(found.released, planned), planned.settings, planned.statement.released["gradients"]
     moved = frame.of(ArrayRows(np.clip(X, *ends), y, prep))
     query = ClippedGradient(SQUARED, 2, True, walk.clip * frame.shrink)
     for step, noise in enumerate(source.noise[2:]):

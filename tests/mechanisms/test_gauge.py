@@ -47,7 +47,7 @@ def gauge(b, body):
 
 
 def ridges_of(plan):
-    return plan.minimisation.ridge / np.array(plan.minimisation.weights or [1.0] * plan.problem.geometry.n_coefs) ** 2
+    return plan.settings.ridge / np.array(plan.settings.weights or [1.0] * plan.problem.geometry.n_coefs) ** 2
 
 
 def test_groups_are_numbers_blocks_and_the_constant_in_their_order():
@@ -108,7 +108,7 @@ def test_the_noise_of_whole_fits_has_the_stated_law():
     # Few rows and a small eps: the ridge is nearly all of the Hessian, and the tolerance's noise moves b by 3 %.
     options = {"bounds": bounds, "mechanism": UNCUT}
     plan = dplr.plan(n_rows=n, n_features=2, eps=0.05, **options)
-    assert max(plan.minimisation.weights) > 5
+    assert max(plan.settings.weights) > 5
     fits = dplr.fit_many(X, y, eps=[0.05], repeats=2500, **options)
     geometry = plan.problem.geometry
     columns = [X["x"], *((X["level"] == level) for level in levels), np.ones(n)]
@@ -129,12 +129,12 @@ def test_marked_rows_lie_in_the_body_that_their_noise_is_drawn_for(relation):
     """Every row has a gauge of at most 1, and the worst ones have it: another group would be noise for nothing."""
     bounds = dplr.Bounds({"a": {"lower": 0, "upper": 5, "missing": "indicator"}, "b": (-1, 1)})
     plan = dplr.plan(n_rows=1000, bounds=bounds, eps=1.0, mechanism="objective", neighbouring=relation)
-    geometry = plan.problem.weighted(plan.minimisation.weights).geometry
+    geometry = plan.problem.weighted(plan.settings.weights).geometry
     widths = geometry.half_widths
     assert geometry.groups == (2, 1, 1)
     assert widths[0] == widths[1]
     X = pd.DataFrame({"a": [0.0, 5.0, None, 1e9, 2.0, None], "b": [1.0, -1.0, 7.0, 0.0, 0.3, 0.0]})
-    prep = layout_prep(bounds.for_columns(list(X), 2), True, (0.0, 1.0)).weighted(plan.minimisation.weights)
+    prep = layout_prep(bounds.for_columns(list(X), 2), True, (0.0, 1.0)).weighted(plan.settings.weights)
     query = LossGradient(LOGISTIC, 3, True)
     rows = [-2 * ArrayRows(X[i : i + 1], np.ones(1), prep).sum(query, np.zeros(4)).gradient for i in range(6)]
     lengths = gauge(np.array(rows), [(widths[0], 2), (widths[2], 1), (0.5, 1)])
@@ -148,12 +148,12 @@ def test_blocks_of_products_lie_in_the_body_that_their_noise_is_drawn_for(relati
     levels = {"levels": ["u", "v", "w"], "missing": "indicator"}
     bounds = dplr.Bounds({"a": (0, 5), "b": levels}, products=[("a", "b"), ("a", "a")])
     plan = dplr.plan(n_rows=1000, bounds=bounds, eps=1.0, mechanism="objective", neighbouring=relation)
-    geometry = plan.problem.weighted(plan.minimisation.weights).geometry
+    geometry = plan.problem.weighted(plan.settings.weights).geometry
     widths = geometry.half_widths
     assert geometry.groups == (1, 4, 4, 1, 1)
     assert len(set(widths[5:9])) == 1
     X = pd.DataFrame({"a": [0.0, 5.0, 9e9, 1.0, 2.5, -3.0], "b": ["u", "w", None, "v", "?", "v"]})
-    prep = layout_prep(bounds.for_columns(list(X), 2), True, (0.0, 1.0)).weighted(plan.minimisation.weights)
+    prep = layout_prep(bounds.for_columns(list(X), 2), True, (0.0, 1.0)).weighted(plan.settings.weights)
     query = LossGradient(LOGISTIC, 10, True)
     rows = [-2 * ArrayRows(X[i : i + 1], np.ones(1), prep).sum(query, np.zeros(11)).gradient for i in range(6)]
     lengths = gauge(np.array(rows), [(widths[0], 1), (widths[1], 4), (widths[5], 4), (widths[9], 1), (0.5, 1)])
@@ -167,7 +167,7 @@ def test_weighted_rows_are_the_rows_times_their_weights():
     X, y = frame(400)
     plan = dplr.plan(n_rows=400, n_features=3, bounds=BOUNDS, eps=0.5, mechanism="objective")
     prep = layout_prep(BOUNDS.for_columns(list(X), 3), True, (0.0, 1.0))
-    rows, weights = ArrayRows(X, y.astype(float), prep), plan.minimisation.weights
+    rows, weights = ArrayRows(X, y.astype(float), prep), plan.settings.weights
     coef = np.linspace(-1, 1, 6)
     query = LossGradient(LOGISTIC, 5, True)
     plain = rows.total(query, coef * np.array(weights)).gradient
@@ -217,7 +217,7 @@ def test_the_auditor_sees_noise_of_a_wrong_scale_or_body(scale, body):
 def test_constants_of_a_plan():
     facts = {"n_rows": 1000, "n_features": 2, "eps": 1.0, "ranges": "off"}
     plan = dplr.plan(**facts, bounds=dplr.Bounds(SHAPES["a block"]), mechanism="objective")
-    block, solved = plan.released["coef"], plan.minimisation
+    block, solved = plan.released["coef"], plan.settings
     assert block.sensitivity == 1.0  # 2 C with C = 0.5
     assert block.scale == pytest.approx(1 / (255 / 256), rel=1e-9)
     h = plan.problem.geometry.half_width

@@ -15,10 +15,10 @@ from dplr._core import go_down
 from dplr.bounds.scaling import ball_prep
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms.noisy_gd.descent import _clipped_sums
+from dplr.mechanisms.noisy_gd.settings import Descent
 from dplr.noise import Source
 from dplr.privacy.guarantees import Gaussian, Neighbouring, Poisson
 from dplr.problem.losses import LOGISTIC, SQUARED
-from dplr.problem.plan import Descent
 from dplr.problem.problem import Problem
 from dplr.rows import ALL, ArrayRows, chosen
 from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
@@ -106,7 +106,7 @@ def test_the_sum_clipped_as_a_whole_is_private_at_the_eps_asked_for():
         statement = plan(1.0, 1e-5, steps=5, clip=clip, clipping="aggregate").statement
         assert statement.eps == 1.0
         assert statement.released["gradients"].sensitivity == pytest.approx(sensitivity, rel=1e-4)
-    assert plan(1.0, 1e-5, steps=5, clip=0.25, clipping="aggregate").descent.clip >= math.sqrt(1.25)  # rows untouched
+    assert plan(1.0, 1e-5, steps=5, clip=0.25, clipping="aggregate").settings.clip >= math.sqrt(1.25)  # rows untouched
 
 
 @pytest.mark.parametrize("neighbouring", ["replace_one", "add_remove"])
@@ -116,7 +116,7 @@ def test_a_record_moves_the_clipped_sum_by_at_most_the_sensitivity_and_by_nearly
     problem = Problem(LOGISTIC, ball_prep(2, False, (0.0, 1.0)).geometry, Neighbouring(neighbouring), 100, None, ())
     planned = spec(steps=1, clip=clip, clipping="aggregate").plan(problem, 1.0, 1e-5)
     release = planned.statement.released["gradients"]
-    query = ClippedGradient(LOGISTIC, 2, False, planned.descent.clip)
+    query = ClippedGradient(LOGISTIC, 2, False, planned.settings.clip)
     rng, largest = np.random.default_rng(0), 0.0
 
     def clipped(vector):
@@ -124,7 +124,7 @@ def test_a_record_moves_the_clipped_sum_by_at_most_the_sensitivity_and_by_nearly
         total = Total(
             (units >> 32)[np.newaxis], (units & (2**32 - 1))[np.newaxis], query.exponent, Faults(1, 0, 0, (0, 0, 0))
         )
-        return _clipped_sums(total, planned.descent, release.grid)[0] * release.grid
+        return _clipped_sums(total, planned.settings, release.grid)[0] * release.grid
 
     def record():
         direction = rng.normal(size=2)
@@ -146,7 +146,7 @@ def test_flooring_of_a_clipped_sum_is_charged_on_the_finest_grid_too():
     problem = Problem(LOGISTIC, ball_prep(size, False, (0.0, 1.0)).geometry, Neighbouring.REPLACE_ONE, 10, None, ())
     planned = spec(steps=1, clip=clip, clipping="aggregate").plan(problem, 3.0, 1e-5)
     release = planned.statement.released["gradients"]
-    exponent = ClippedGradient(LOGISTIC, size, False, planned.descent.clip).exponent
+    exponent = ClippedGradient(LOGISTIC, size, False, planned.settings.clip).exponent
     assert release.grid == 2.0**exponent
     ends = []
     for sign in (1, -1):  # one record on the sphere, or its opposite
@@ -154,7 +154,7 @@ def test_flooring_of_a_clipped_sum_is_charged_on_the_finest_grid_too():
         total = Total(
             (units >> 32)[np.newaxis], (units & (2**32 - 1))[np.newaxis], exponent, Faults(1, 0, 0, (0,) * (size + 1))
         )
-        ends.append(_clipped_sums(total, planned.descent, release.grid)[0])
+        ends.append(_clipped_sums(total, planned.settings, release.grid)[0])
     squared = sum(int(k) ** 2 for k in ends[0] - ends[1])
     assert squared > (2 * clip / release.grid) ** 2  # it does cost
     assert squared <= (release.sensitivity / release.grid) ** 2
@@ -178,8 +178,8 @@ def test_poisson_batches_are_charged_by_the_accountant(neighbouring):
 
     planned = plan(1.0, 1e-5, steps=50, clip=0.5, batch=250, neighbouring=neighbouring)
     statement, release = planned.statement, planned.statement.released["gradients"]
-    assert statement.guarantee == Poisson(planned.descent.rate, statement.guarantee.noise_multiplier, 50)
-    assert planned.descent.rate == pytest.approx(0.05, rel=1e-7)
+    assert statement.guarantee == Poisson(planned.settings.rate, statement.guarantee.noise_multiplier, 50)
+    assert planned.settings.rate == pytest.approx(0.05, rel=1e-7)
     assert release.scale == pytest.approx(statement.guarantee.noise_multiplier * release.sensitivity, rel=1e-6)
     assert release.sensitivity == pytest.approx(0.5, rel=1e-5)
     assert 0.99 < poisson_eps(statement.guarantee, 1e-5, Neighbouring(neighbouring)) <= 1.0
@@ -347,7 +347,7 @@ def test_every_release_is_the_floored_sum_of_its_rows_plus_its_own_noise(options
     asked, noise, drawn = iter(source.asked), iter(source.noise), iter(source.batches)
     for step in range(6):
         for released, planned in zip(fits, plans, strict=True):
-            release, walk = planned.statement.released["gradients"], planned.descent
+            release, walk = planned.statement.released["gradients"], planned.settings
             if batches:
                 assert next(asked) == (100, walk.rate_units) == (100, round(0.4 * 2**32))
             assert next(asked) * release.grid**2 == pytest.approx(release.scale**2, rel=1e-12)
@@ -526,7 +526,7 @@ def test_a_value_fault_is_found_before_any_noise(entropy):
 
 def test_planning_reads_no_row():
     problem = Problem(LOGISTIC, ball_prep(3, True, (0.0, 1.0)).geometry, Neighbouring.REPLACE_ONE, 100, None, ())
-    assert spec().plan(problem, 1.0, 1e-5).descent.steps >= 1
+    assert spec().plan(problem, 1.0, 1e-5).settings.steps >= 1
     assert NullLedger().reserve(spec().plan(problem, 1.0, 1e-5).statement) is not None
 
 

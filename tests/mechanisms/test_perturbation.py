@@ -96,7 +96,7 @@ def recovered_noise(mechanism, delta, fits, loss=LOGISTIC, relation="replace_one
     problem, prep = problem_of(2, loss=loss, n=200, relation=relation)
     spec = UNCUT if mechanism == "objective" else dplr.OutputPerturbation()
     plan = spec.plan(problem, 1.0, delta)
-    ridge = plan.minimisation.ridge
+    ridge = plan.settings.ridge
     exact = run(dplr.NoPrivacy(), X, y, problem, prep, eps=math.inf).coef
     coefs = [run(spec, X, y, problem, prep, delta=delta, seed=seed).coef for seed in range(fits)]
     if mechanism == "output":
@@ -128,8 +128,8 @@ def test_constants_of_a_plan():
     problem, _ = problem_of(3, n=1000, l2=0.01)
     ridge, norm = 10.0, math.sqrt(1.25)
     output = dplr.OutputPerturbation().plan(problem, 0.5, 0.0)
-    tau = output.minimisation.tolerance
-    assert output.minimisation.ridge == ridge
+    tau = output.settings.tolerance
+    assert output.settings.ridge == ridge
     assert output.statement.sensitivity == pytest.approx(2 * (norm + tau) / ridge, rel=1e-9)
     assert output.statement.noise_scale == pytest.approx(output.statement.sensitivity / 0.5)
     assert output.statement.guarantee == Pure(0.5)
@@ -138,8 +138,8 @@ def test_constants_of_a_plan():
     assert objective.statement.noise_scale == pytest.approx(2 * norm / (0.5 * (1 - 2**-8)))  # Lam >= 2 R~^2 / eps
     curvature = ridge + 1000 * 1.25 / 4 / 4  # a quarter of R~^2 for each row, spread over four coefficients
     beside = norm * 2**-13 / (1 - 2**-8) * ridge / curvature
-    assert objective.minimisation.tolerance == pytest.approx(beside)
-    assert objective.minimisation.tolerance_noise == pytest.approx(2 * beside / ridge / (0.5 * 2**-8))
+    assert objective.settings.tolerance == pytest.approx(beside)
+    assert objective.settings.tolerance_noise == pytest.approx(2 * beside / ridge / (0.5 * 2**-8))
     assert objective.statement.guarantee == Approx(0.5, 2.0**-64)
     assert objective.statement.delta == 2.0**-64
     gaussian = dplr.ObjectivePerturbation().plan(problem, 0.5, 1e-6)
@@ -155,7 +155,7 @@ def test_a_guess_that_no_ridge_can_follow_is_refused_by_name(kind, coef_norm):
         for eps in (1e-9, 1.0, 1e9):
             for bounds in (None, dplr.Bounds([(-1, 1)] * 2)):
                 plan = dplr.plan(n_rows=10, n_features=2, bounds=bounds, eps=eps, mechanism=kind(coef_norm=limit))
-                assert 0 < plan.minimisation.ridge < math.inf
+                assert 0 < plan.settings.ridge < math.inf
 
 
 def test_the_tolerance_is_paid_for_out_of_eps():
@@ -163,7 +163,7 @@ def test_the_tolerance_is_paid_for_out_of_eps():
     problem, _ = problem_of(3, n=1000, l2=0.01)
     plan = dplr.ObjectivePerturbation().plan(problem, 0.5, 0.0)
     noise_eps = plan.statement.sensitivity / plan.statement.noise_scale
-    tolerance_eps = 2 * plan.minimisation.tolerance / plan.minimisation.ridge / plan.minimisation.tolerance_noise
+    tolerance_eps = 2 * plan.settings.tolerance / plan.settings.ridge / plan.settings.tolerance_noise
     assert noise_eps + tolerance_eps == pytest.approx(0.5, rel=1e-9)
     assert noise_eps + tolerance_eps <= 0.5 * (1 + 1e-12)
 
@@ -180,7 +180,7 @@ def test_the_printed_algorithm_states_the_privacy_loss_that_it_has(loss):
 def test_cms11_raises_the_ridge_where_eps_would_not_pay_for_the_curvature():
     problem, _ = problem_of(2, n=1000, l2=1e-5)
     plan = dplr.ObjectivePerturbation(calibration="cms11").plan(problem, 1.0, 0.0)
-    assert plan.minimisation.ridge == pytest.approx(0.25 * 1.25 / math.expm1((1 - 2**-8) / 4))
+    assert plan.settings.ridge == pytest.approx(0.25 * 1.25 / math.expm1((1 - 2**-8) / 4))
     assert "ridge raised" in plan.statement.calibration
     assert plan.statement.eps == 1.0
 
@@ -510,14 +510,14 @@ def test_the_limit_of_passes_fits_the_compiled_loop_for_any_number_of_rows():
     for n_rows in (10**4, 10**8, 10**12):
         for l2 in (1e-6 / n_rows * 1.001, 1 / n_rows):
             problem, _ = problem_of(3, n=n_rows, l2=l2)
-            assert 0 < dplr.NoPrivacy().plan(problem, math.inf, 0.0).minimisation.passes < 2**63
+            assert 0 < dplr.NoPrivacy().plan(problem, math.inf, 0.0).settings.passes < 2**63
 
 
 @pytest.mark.parametrize("relation", ["replace_one", "add_remove"])
 def test_gaussian_output_noise_is_the_sensitivity_over_mu(relation):
     problem, _ = problem_of(3, n=1000, l2=0.01, relation=relation)
     plan = dplr.OutputPerturbation().plan(problem, 0.5, 1e-6)
-    distance = (2 if relation == "replace_one" else 1) * math.sqrt(1.25) + 2 * plan.minimisation.tolerance
+    distance = (2 if relation == "replace_one" else 1) * math.sqrt(1.25) + 2 * plan.settings.tolerance
     mu = calibration.gaussian_mu(0.5, 1e-6)
     assert plan.statement.guarantee.mu == mu
     assert plan.statement.noise_scale == pytest.approx(distance / 10 / mu, rel=1e-9)
@@ -528,7 +528,7 @@ def test_noise_that_pays_for_the_tolerance_is_drawn_for_every_release(delta, mon
     X, y = ball_data()
     problem, prep = problem_of(3)
     plans = [dplr.ObjectivePerturbation().plan(problem, eps, delta) for eps in (1.0, 2.0)]
-    tolerance = [plan.minimisation.tolerance_noise for plan in plans]
+    tolerance = [plan.settings.tolerance_noise for plan in plans]
     assert min(tolerance) > 0
     source, added = Source(), 0.0
     monkeypatch.setattr(source, "normal", lambda deviation, size: np.zeros(size))
@@ -649,7 +649,7 @@ def test_many_fits_of_output_perturbation_start_from_the_minimum_of_their_own_ri
     fits = fitting.run_many(
         ArrayRows(X, y, prep), problem, dplr.OutputPerturbation(), levels, 0.0, NullLedger(), source
     )
-    ridges = [dplr.OutputPerturbation().plan(problem, eps, 0.0).minimisation.ridge for eps in levels]
+    ridges = [dplr.OutputPerturbation().plan(problem, eps, 0.0).settings.ridge for eps in levels]
     assert ridges[0] > 2 * ridges[1]
     for fit, ridge in zip(fits, ridges, strict=True):
         assert np.linalg.norm(gradient(LOGISTIC, X, y, fit.coef, ridge, 0.5)) < 1e-4

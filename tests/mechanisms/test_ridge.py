@@ -74,7 +74,7 @@ def test_the_bounds_behind_the_default_hold():
 def test_a_public_guess_of_the_norm_moves_the_default_and_no_data_does(mechanism):
     spec = {"objective": dplr.ObjectivePerturbation, "output": dplr.OutputPerturbation}[mechanism]
     facts = {"n_rows": 10_000, "n_features": 20, "eps": 1.0}
-    small, large = (dplr.plan(mechanism=spec(coef_norm=guess), **facts).minimisation.ridge for guess in (2.0, 20.0))
+    small, large = (dplr.plan(mechanism=spec(coef_norm=guess), **facts).settings.ridge for guess in (2.0, 20.0))
     assert small > large
     rng = np.random.default_rng(0)
     statements = []

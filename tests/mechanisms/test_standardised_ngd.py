@@ -59,7 +59,7 @@ def problem_of(kinds="nn3", n=200, loss=LOGISTIC, neighbouring=Neighbouring.REPL
 def test_squares_of_mu_of_columns_and_steps_add_up_to_that_of_the_plan(kinds, eps, delta, neighbouring):
     problem, _ = problem_of(kinds, neighbouring=neighbouring)
     planned = spec().plan(problem, eps, delta)
-    released, steps = planned.statement.released, planned.descent.steps
+    released, steps = planned.statement.released, planned.settings.steps
     means, gradients = released["means"], released["gradients"]
     of_columns, of_steps = means.sensitivity / means.scale, gradients.sensitivity / gradients.scale * math.sqrt(steps)
     mu = planned.statement.guarantee.mu
@@ -100,7 +100,7 @@ def test_columns_are_charged_their_joint_sensitivity_and_squares_a_weight(neighb
 def test_what_is_left_for_the_steps_is_what_the_defaults_know():
     """Steps, rate and clip are functions of public facts, as without standardisation; the horizon is shorter."""
     problem = Problem(LOGISTIC, problem_of()[0].geometry, Neighbouring.REPLACE_ONE, 40_000, None, ())
-    on, off = (dplr.NoisyGradientDescent(standardise=mode).plan(problem, 0.5, 1e-5).descent for mode in ("on", "off"))
+    on, off = (dplr.NoisyGradientDescent(standardise=mode).plan(problem, 0.5, 1e-5).settings for mode in ("on", "off"))
     assert (on.standardised, off.standardised) == (True, False)
     assert on.clip == pytest.approx(off.clip * 0.9**0.25, rel=1e-3)
     assert 0.6 < on.steps * on.learning_rate / (off.steps * off.learning_rate) < 0.75
@@ -147,7 +147,7 @@ def test_every_release_is_the_floored_sum_of_its_rows_plus_its_own_noise(neighbo
             exact = sums.integers(round(math.log2(block.grid)), list(cells))
             assert_array_equal(found.released[name], (exact + next(noise)) * block.grid)
             assert next(variances) == block.units
-        frame, walk = frame_of(found.released, planned), planned.descent
+        frame, walk = frame_of(found.released, planned), planned.settings
         moved, block = frame.of(rows), planned.statement.released["gradients"]
         query = ClippedGradient(loss, 5, True, walk.clip * frame.shrink)
         for step in range(4):
@@ -367,7 +367,7 @@ def standardised(**options):
     target = {"target": (-1, 1)} if options.get("model") == "linear" else {}
     bounds = dplr.Bounds(BOUNDS.to_dict()["features"], **target)
     facts = {"n_rows": 1000, "bounds": bounds, "eps": 1.0, "delta": 1e-5, "mechanism": "ngd", **options}
-    return dplr.plan(**facts).descent.standardised
+    return dplr.plan(**facts).settings.standardised
 
 
 def test_auto_standardises_where_means_are_not_drowned_and_no_regression_with_a_public_start():

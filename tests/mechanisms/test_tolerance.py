@@ -25,7 +25,7 @@ def share(plan, hessian):
     """Excess loss of the noise that pays for the tolerance, in that of the linear term: quadratic model."""
     block, q = plan.released["coef"], len(hessian)
     own = (1 if block.law.startswith("Gaussian") else q + 1) * block.scale**2
-    return (q + 1) * plan.minimisation.tolerance_noise**2 * np.trace(hessian) / own / np.trace(np.linalg.inv(hessian))
+    return (q + 1) * plan.settings.tolerance_noise**2 * np.trace(hessian) / own / np.trace(np.linalg.inv(hessian))
 
 
 # By hand: sqrt(1.25) 2^-13 / (1 - 2^-8) Lam / (Lam + n 1.25 / 4 / 14), half of it under add_remove.
@@ -40,7 +40,7 @@ def share(plan, hessian):
 )
 def test_the_tolerance_is_that_of_a_hand(n, relation, tau):
     plan = planned(n, eps=1.0, l2=3 / n, relation=relation)
-    assert plan.minimisation.tolerance == pytest.approx(tau, rel=1e-6)
+    assert plan.settings.tolerance == pytest.approx(tau, rel=1e-6)
 
 
 @pytest.mark.parametrize(("eps", "delta"), BUDGETS)
@@ -49,7 +49,7 @@ def test_the_tolerance_is_that_of_a_hand(n, relation, tau):
 @pytest.mark.parametrize(("n", "d"), [(200, 2), (20_000, 13), (10**6, 3), (10**7, 50)])
 def test_what_pays_for_the_tolerance_adds_at_most_a_thousandth_whatever_the_rows(n, d, loss, relation, eps, delta):
     plan, rng = planned(n, d, eps, delta, loss=loss, relation=relation), np.random.default_rng(0)
-    ridge, q = plan.minimisation.ridge, d + 1
+    ridge, q = plan.settings.ridge, d + 1
     most = n * loss.smoothness * plan.problem.geometry.row_norm**2
     for spread in (0.0, 1.0, 10.0):  # of the logarithms of the curvatures; their sum is that of the steepest rows
         weights = np.exp(spread * rng.normal(size=q))
@@ -62,17 +62,17 @@ def test_what_pays_for_the_tolerance_adds_at_most_a_thousandth_whatever_the_rows
 @pytest.mark.parametrize("relation", ["replace_one", "add_remove"])
 def test_the_share_is_attained_where_all_directions_are_as_steep_as_they_can_be(relation, eps, delta):
     plan = planned(10**6, 3, eps, delta, relation=relation)
-    steepest = plan.minimisation.ridge + 10**6 * plan.problem.geometry.row_norm**2 / 4 / 4
+    steepest = plan.settings.ridge + 10**6 * plan.problem.geometry.row_norm**2 / 4 / 4
     assert share(plan, steepest * np.eye(4)) == pytest.approx(2.0**-10, rel=1e-6)
 
 
 @pytest.mark.parametrize("calibration", ["cm08", "cms11"])
 def test_printed_algorithms_keep_their_tolerance_where_it_is_smaller(calibration):
     assert (
-        planned(20, 3, l2=0.5, calibration=calibration).minimisation.tolerance
+        planned(20, 3, l2=0.5, calibration=calibration).settings.tolerance
         == 2.0**-20 * planned(20, 3).problem.geometry.row_norm
     )
-    many = planned(10**6, 3, l2=1e-5, calibration=calibration).minimisation.tolerance
+    many = planned(10**6, 3, l2=1e-5, calibration=calibration).settings.tolerance
     assert many < 2.0**-20
 
 
@@ -80,18 +80,18 @@ def test_printed_algorithms_keep_their_tolerance_where_it_is_smaller(calibration
 def test_output_perturbation_pays_for_no_more_than_a_share_of_a_record_however_many_there_are(n):
     plan = dplr.plan(n_rows=n, n_features=13, eps=1.0, mechanism="output")
     norm = plan.problem.geometry.row_norm
-    assert plan.minimisation.tolerance == TOLERANCE * norm
+    assert plan.settings.tolerance == TOLERANCE * norm
     if n >= 10**8:
-        assert least_tolerance(LOGISTIC, n, 13, norm, plan.minimisation.ridge, 0.0, 0.0, fine=False) > TOLERANCE * norm
+        assert least_tolerance(LOGISTIC, n, 13, norm, plan.settings.ridge, 0.0, 0.0, fine=False) > TOLERANCE * norm
 
 
 @pytest.mark.parametrize("n", [20_000, 370_000, 2_000_000, 10**8])
 @pytest.mark.parametrize(("eps", "delta"), BUDGETS)
 def test_rounding_does_not_raise_the_tolerance_up_to_a_hundred_million_rows(n, eps, delta):
     plan = planned(n, 13, eps, delta)
-    norm, ridge = plan.problem.geometry.row_norm, plan.minimisation.ridge
-    assert least_tolerance(LOGISTIC, n, 13, norm, ridge, 0.0, 0.0) < plan.minimisation.tolerance / 3
+    norm, ridge = plan.problem.geometry.row_norm, plan.settings.ridge
+    assert least_tolerance(LOGISTIC, n, 13, norm, ridge, 0.0, 0.0) < plan.settings.tolerance / 3
 
 
 def test_without_noise_the_tolerance_is_the_plain_share():
-    assert planned(1000, eps=math.inf).minimisation.tolerance == TOLERANCE * planned(1000).problem.geometry.row_norm
+    assert planned(1000, eps=math.inf).settings.tolerance == TOLERANCE * planned(1000).problem.geometry.row_norm

@@ -159,18 +159,18 @@ def test_intervals_of_whole_rows_are_not_given_for_other_rows(unit):
 def test_rows_are_standardised_where_the_sum_of_the_weights_is_public():
     for unit in (ROW, *UNITS):
         plan = NoisyGradientDescent().plan(problem_of(unit), 1.0, 1e-6)
-        assert plan.descent.standardised is (unit in (ROW, PERSON))
+        assert plan.settings.standardised is (unit in (ROW, PERSON))
 
 
 def test_a_cap_of_weights_is_taken_for_twice_their_mean_and_a_ridge_stays_that_of_units():
     problem = problem_of(WEIGHTED, l2=0.1)
     assert (problem.reference_total, problem_of(PERSON).reference_total) == (500.0, 1000.0)
     assert replace(problem, n_rows=None).reference_total is None
-    descent = NoisyGradientDescent().plan(problem, 1.0, 1e-6).descent
+    descent = NoisyGradientDescent().plan(problem, 1.0, 1e-6).settings
     assert descent.rows * descent.l2 == pytest.approx(0.1 * 1000)
     assert descent.rows == 500
     for mechanism in (OutputPerturbation(), ObjectivePerturbation()):
-        assert mechanism.plan(problem, 1.0, 0.0).minimisation.ridge == 100.0
+        assert mechanism.plan(problem, 1.0, 0.0).settings.ridge == 100.0
 
 
 def test_ranges_need_a_public_sum_of_the_weights():

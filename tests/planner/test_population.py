@@ -47,7 +47,7 @@ def test_coded_bounds_have_the_plan_of_the_users_bounds():
     for mechanism in ("fm", "output", "objective"):
         ours, theirs = (dplr.plan(n_rows=900, bounds=b, eps=0.7, mechanism=mechanism) for b in (coded, BOUNDS))
         assert ours.problem.geometry == theirs.problem.geometry
-        assert ours.minimisation == theirs.minimisation
+        assert ours.settings == theirs.settings
         assert ours.released == theirs.released
 
 

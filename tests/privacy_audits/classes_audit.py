@@ -71,7 +71,7 @@ def pairs(case, width):
 def losses(order, w0, plan, twin, spacing):
     """Mass of each loss of one model, rounded down: first index, masses."""
     rows, labels, other_rows, other_labels = order
-    ridge, scale, d = plan.minimisation.ridge, plan.statement.noise_scale, len(w0)
+    ridge, scale, d = plan.settings.ridge, plan.statement.noise_scale, len(w0)
     points = 20_001 if d == 1 else 601
     reach = scale / ridge * math.sqrt(2 * float(special.gammainccinv(d / 2, 1e-16)))
     facts = {"loss": twin, "ridge": ridge, "scale": scale, "law": "gaussian", "w0": w0}
@@ -106,7 +106,7 @@ def measure(case):
     """The largest eps of K releases over the plan's, over pairs and both orders."""
     plan, found = case.plan(), 0.0
     twin = Logistic() if case.cut is None else SoftLogistic(case.cut)
-    for pair, w0 in pairs(case, plan.statement.noise_scale / plan.minimisation.ridge):
+    for pair, w0 in pairs(case, plan.statement.noise_scale / plan.settings.ridge):
         for order in (pair, (*pair[2:], *pair[:2])):
             first, masses = losses(order, w0, plan, twin, SPACING * case.eps)
             found = max(found, composed_eps(first, masses, case.classes, case.delta, SPACING * case.eps))

@@ -78,7 +78,7 @@ def pairs(case, width):
 def measure(case, eps=None):
     """The largest hockey stick over the delta that the plan states, both orders; at the plan's eps if none is given."""
     plan = case.plan()
-    ridge, scale = plan.minimisation.ridge, plan.statement.noise_scale
+    ridge, scale = plan.settings.ridge, plan.statement.noise_scale
     eps = case.eps * (1 - TOLERANCE_SHARE) if eps is None else eps
     facts = {"eps": eps, "loss": case.twin, "ridge": ridge, "scale": scale}
     points = 4001 if case.columns == 1 else 401

@@ -178,7 +178,7 @@ def of_densities(case, runs):
 
 def log_density(case, plan, which, coefs):
     """Of a release, up to a constant: the noise at minus the gradient, times the determinant."""
-    ridge, loss, size = plan.minimisation.ridge, Logistic(), coefs.shape[1]
+    ridge, loss, size = plan.settings.ridge, Logistic(), coefs.shape[1]
     b, hessian = -ridge * coefs, np.broadcast_to(ridge * np.eye(size), (len(coefs), size, size))
     row, label, _ = case.last[which]
     present = 0.0 if case.relation is ADD and which else 1.0

@@ -154,7 +154,7 @@ def loss_of(case):
 def log_density(case, plan, last, coefs):
     """Log density of releases up to a constant: the noise at minus the gradient, times the determinant."""
     block, q = plan.statement.released["coef"], coefs.shape[1]
-    ridges = plan.minimisation.ridge / np.array(plan.minimisation.weights or [1.0] * q) ** 2
+    ridges = plan.settings.ridge / np.array(plan.settings.weights or [1.0] * q) ** 2
     b, hessian = -ridges * coefs, np.broadcast_to(np.diag(ridges), (len(coefs), q, q))
     for (row, label), count in ((case.shared, case.copies), (last, 1)):
         if count:

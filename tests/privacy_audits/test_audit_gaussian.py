@@ -98,7 +98,7 @@ def test_no_random_neighbours_need_more_than_the_delta_of_a_plan(cut, numbers, r
         share = 10 ** rng.uniform(-0.7, -0.1 if numbers else 0.3)
         case = Case(share, relation, cut, numbers, eps, delta)
         plan = case.plan()
-        ridge, scale = plan.minimisation.ridge, plan.statement.noise_scale
+        ridge, scale = plan.settings.ridge, plan.statement.noise_scale
         pair, w0 = neighbours(case, rng, scale / ridge)
         for order in (pair, (*pair[2:], *pair[:2])):
             found = hockey_stick(

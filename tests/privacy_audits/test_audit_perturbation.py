@@ -78,7 +78,7 @@ BROKEN = [
     ("gauge", 5_000, GEOMETRY, "(units * weight / GRID for", "(units * weight / GRID / 2 for"),
     ("gauge", 5_000, SENSITIVITY, "return records * lipschitz\n", "return lipschitz\n"),
     ("gauge", 5_000, NOISE, "draws[size + len(sizes) :]", "draws[2 * size + len(sizes) :]"),
-    ("gauge, a ridge each", 20_000, OBJECTIVE, "plan.problem.weighted(plan.minimisation.weights).geometry",
+    ("gauge, a ridge each", 20_000, OBJECTIVE, "plan.problem.weighted(plan.settings.weights).geometry",
      "plan.problem.geometry"),
     ("gauge, a mark", 5_000, SENSITIVITY, "return records * lipschitz\n", "return lipschitz\n"),
     # A number that stays beside its mark: half of the gauge too much.
@@ -108,7 +108,7 @@ def test_no_density_ratio_of_a_plan_exceeds_its_eps(eps, ridge, width, iota, rel
     problem = Problem(loss, Geometry(2, intercept=iota), relation, 100, ridge / 100, ())
     facts = {"loss": twin, "neighbouring": str(relation), "iota": iota, "pairs": 100_000}
     plan = ObjectivePerturbation(cut=None).plan(problem, eps, 0.0)
-    found = search(2, ridge=plan.minimisation.ridge, scale=plan.statement.noise_scale, **facts)
+    found = search(2, ridge=plan.settings.ridge, scale=plan.statement.noise_scale, **facts)
     assert 0.9 * eps <= found.log_ratio <= eps
     plan = OutputPerturbation().plan(problem, eps, 0.0)
     # Each pair costs two minimisers. Of these plans 20,000 pairs find 0.999 eps or more, as 100,000 do.
@@ -126,7 +126,7 @@ def test_no_density_ratio_of_a_plan_with_a_cut_exceeds_its_eps(eps, ridge, loss,
     problem = Problem(loss, Geometry(2, intercept=iota), relation, 100, ridge / 100, ())
     plan = ObjectivePerturbation(cut=cut).plan(problem, eps, 0.0)
     facts = {"loss": twin(cut), "neighbouring": str(relation), "iota": iota, "pairs": 100_000}
-    found = search(2, ridge=plan.minimisation.ridge, scale=plan.statement.noise_scale, **facts)
+    found = search(2, ridge=plan.settings.ridge, scale=plan.statement.noise_scale, **facts)
     assert 0.9 * eps <= found.log_ratio <= eps
 
 
@@ -153,7 +153,7 @@ def test_gaussian_plans_keep_their_delta_in_one_dimension(relation):
     eps = 0.4
     plan = ObjectivePerturbation(cut=None).plan(problem, eps, 1e-3)
     one, other = (np.array([[1.0]]), np.array([1.0])), (np.zeros((1, 1)), np.array([1.0]))
-    scale, ridge = plan.statement.noise_scale, plan.minimisation.ridge
+    scale, ridge = plan.statement.noise_scale, plan.settings.ridge
     exact = [
         hockey_stick(*left, *right, eps=eps, loss=Logistic(), ridge=ridge, scale=scale, law="gaussian")
         for left, right in ((one, other), (other, one))
@@ -171,7 +171,7 @@ def test_defaults_pass_the_auditor_too():
                 "mechanism": ObjectivePerturbation(cut=None),
             }
             plan = dplr.plan(eps=eps, **facts)
-            found = search(2, loss=Logistic(), ridge=plan.minimisation.ridge, scale=plan.statement.noise_scale,
+            found = search(2, loss=Logistic(), ridge=plan.settings.ridge, scale=plan.statement.noise_scale,
                            neighbouring=str(relation), iota=0.5, pairs=30_000)  # fmt: skip
             assert found.log_ratio <= eps * (1 + 1e-12)
             assert math.isfinite(found.log_ratio)

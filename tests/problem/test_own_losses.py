@@ -402,7 +402,7 @@ def test_no_density_ratio_of_a_plan_exceeds_its_eps(eps, multiple, name, relatio
     facts = {"loss": twin, "neighbouring": str(relation)}
     plan = ObjectivePerturbation().plan(problem, eps, 0.0)
     scale = plan.statement.noise_scale
-    found = search(2, ridge=plan.minimisation.ridge, scale=scale, pairs=60_000, **facts)
+    found = search(2, ridge=plan.settings.ridge, scale=scale, pairs=60_000, **facts)
     assert 0.5 * eps <= found.log_ratio <= eps * (1 + 1e-6)
     plan = OutputPerturbation().plan(problem, eps, 0.0)
     found = search(2, ridge=ridge, scale=plan.statement.noise_scale, mechanism="output", pairs=10_000, **facts)
@@ -420,7 +420,7 @@ def test_the_auditor_sees_a_loss_whose_constants_are_too_small(name):
     ridge = 3 * loss.smoothness
     problem = Problem(halved, Geometry(2), Neighbouring.REPLACE_ONE, 100, ridge / 100, ())
     plan = ObjectivePerturbation().plan(problem, 1.0, 0.0)
-    found = search(2, ridge=plan.minimisation.ridge, scale=plan.statement.noise_scale, loss=twin, pairs=60_000)
+    found = search(2, ridge=plan.settings.ridge, scale=plan.statement.noise_scale, loss=twin, pairs=60_000)
     assert found.log_ratio > 1.01
 
 
@@ -438,7 +438,7 @@ def test_output_perturbation_of_numbers_says_that_it_minimises_a_huber_loss():
     own = dplr.OutputPerturbation(cut=0.25)
     plan = dplr.plan(n_rows=3000, bounds=bounds, model="linear", mechanism=own, eps=3.0, ranges="off")
     twin = dplr.plan(n_rows=3000, bounds=bounds, model="huber", mechanism="output", eps=3.0, ranges="off",
-                     l2=plan.minimisation.ridge / 3000)  # fmt: skip
+                     l2=plan.settings.ridge / 3000)  # fmt: skip
     width = twin.problem.loss.width
     assert plan.statement.sensitivity == pytest.approx(twin.statement.sensitivity * 0.25 / width, rel=1e-3)
 

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from dplr.estimators._columns import names_of
 from dplr.estimators._fourier import RandomFourierFeatures, transformer_of
 from dplr.fitting.release import Record
+from dplr.mechanisms.protocol import Refitting
 
 
 class Fitted:
@@ -51,7 +52,8 @@ class Fitted:
         """
         check_is_fitted(self)
         record = self._record
-        return record.mechanism.trimmed(record.plan, record.parts[0])
+        mechanism = record.mechanism
+        return mechanism.trimmed(record.plan, record.parts[0]) if isinstance(mechanism, Refitting) else None
 
     @property
     def ranges_(self) -> dict[str, tuple[float, float]]:

@@ -18,6 +18,7 @@ from dplr.estimators._heading import drowned, facts_of, table_without, target_of
 from dplr.fitting.aims import full_factors
 from dplr.fitting.release import Record
 from dplr.inference.intervals import ScoreTest
+from dplr.mechanisms.protocol import Refitting, Tabled, chosen_columns
 from dplr.privacy.words import alarms
 from dplr.summary.clipped import clippings
 from dplr.summary.columns import Chosen, choose, compared_with, null_directions, positions, user_units
@@ -249,22 +250,22 @@ class Inference:
         check_is_fitted(self)
         fitted: Any = self
         record: Record = fitted._record
-        check_intervals(record)
+        mechanism = check_intervals(record)
         names, prep = fitted.coef_names_, record.prep
-        coefs = [np.zeros(0)] * len(record.parts) if record.mechanism.about.refits else _scaled(fitted)
-        readings = record.mechanism.readings(record.plan, record.parts, coefs)
-        kept = record.mechanism.chosen
+        coefs = [np.zeros(0)] * len(record.parts) if isinstance(mechanism, Refitting) else _scaled(fitted)
+        readings = mechanism.readings(record.plan, record.parts, coefs)
+        kept = chosen_columns(mechanism)
         if columns is not None:
             places = positions(names, prep.layout, columns)
             kept = places if kept is None else within(names, places, kept)
-        if record.mechanism.whole and kept is not None:
+        if mechanism.whole and kept is not None:
             remedy = "The equation of a score holds for its own columns alone: fit a model of these."
             raise ValueError(
-                sentence("columns", f'must be None with mechanism="{record.mechanism.about.name}"', columns, remedy)
+                sentence("columns", f'must be None with mechanism="{mechanism.about.name}"', columns, remedy)
             )
         selection = choose(names, prep.layout, prep.geometry.intercept > 0, kept)
         return Subject(
-            equations=_equations(fitted, record, readings, selection),
+            equations=_equations(fitted, record, mechanism, readings, selection),
             names=selection.names,
             references=selection.references,
             title=title_of(fitted),
@@ -285,13 +286,15 @@ def _against(layout: Layout | None, selection: Chosen) -> list[str]:
     return compared_with(layout, selection.references, selection.coordinates)
 
 
-def check_intervals(record: Record) -> None:
-    """Raise ValueError where a release allows no confidence intervals, with its reason."""
+def check_intervals(record: Record) -> Tabled:
+    """The mechanism of a release with confidence intervals; raises ValueError where there are none, with its reason."""
     lacking = record.mechanism.lacks_intervals(record.plan)
     if lacking:
         rule = "must release what confidence intervals need"
         name = record.mechanism.about.name
         raise ValueError(sentence("mechanism", rule, name, f"{lacking[0].upper()}{lacking[1:]}."))
+    assert isinstance(record.mechanism, Tabled)
+    return record.mechanism
 
 
 def _scaled(fitted: Any) -> list[NDArray[np.float64]]:
@@ -309,7 +312,9 @@ def within(names: Sequence[str], places: Sequence[int], kept: Sequence[int]) -> 
     return tuple(places)
 
 
-def _equations(fitted: Any, record: Record, readings: Sequence[Any], selection: Chosen) -> list[Equation]:
+def _equations(
+    fitted: Any, record: Record, mechanism: Tabled, readings: Sequence[Any], selection: Chosen
+) -> list[Equation]:
     labels = [str(label) for label in fitted.classes_.tolist()] if len(readings) > 1 else [""]
     keep = np.array(selection.coordinates, np.intp)
     equations = []
@@ -317,7 +322,7 @@ def _equations(fitted: Any, record: Record, readings: Sequence[Any], selection: 
         units, added = user_units(record.prep, reading)
         if len(keep) == len(reading.vector):
             small = reading
-        elif record.mechanism.whole:
+        elif mechanism.whole:
             small = reading.referenced(keep, null_directions(record.prep.geometry, keep))
         else:
             small = reading.subset(keep)

@@ -12,7 +12,7 @@ from dplr._kit.validation import check_choice, sentence
 from dplr.fitting.planning import check_l2, solution
 from dplr.fitting.release import Record, Released
 from dplr.mechanisms import SHORTHANDS
-from dplr.mechanisms.protocol import AIMS
+from dplr.mechanisms.protocol import AIMS, Refitting
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.losses import Loss
 from dplr.summary.columns import positions
@@ -31,8 +31,8 @@ def refit(
     record: Record = fitted._record
     mechanism: Any = record.mechanism  # a frozen dataclass of options
     plan, parts = record.plan, record.parts
-    if not mechanism.about.refits:
-        those = " or ".join(f'"{name}"' for name, about in SHORTHANDS.items() if about.refits)
+    if not isinstance(record.mechanism, Refitting):
+        those = " or ".join(f'"{name}"' for name, about in SHORTHANDS.items() if issubclass(about.kind, Refitting))
         remedy = "Only there do the released numbers hold more than one model."
         raise ValueError(sentence("mechanism", f"must be {those} to refit without data", mechanism.about.name, remedy))
     if approximation is not None:

@@ -15,7 +15,7 @@ from dplr.bounds.layout import Layout
 from dplr.fitting.one_vs_rest import plan_models
 from dplr.inference.intervals import SURE
 from dplr.mechanisms import as_mechanism
-from dplr.mechanisms.protocol import AIMS, Mechanism
+from dplr.mechanisms.protocol import AIMS, Mechanism, Tabled
 from dplr.problem.losses import LOGISTIC, SQUARED, model_of, models_with
 from dplr.problem.outlook import CURVED, table_noise
 from dplr.problem.plan import Plan
@@ -55,7 +55,7 @@ def choose_table(problem: Problem, classes: Sequence[Any], eps: float, delta: fl
             if _has_plan(mechanism, problem, classes, delta > 0):
                 faults.append(fault)  # of eps and delta, and not weights or a number of rows that is private
             continue
-        if not mechanism.lacks_intervals(plan):
+        if isinstance(mechanism, Tabled) and not mechanism.lacks_intervals(plan):
             candidates.append((expected(mechanism, plan), mechanism))
     if not candidates and faults:
         raise faults[-1]
@@ -75,7 +75,7 @@ def _has_plan(mechanism: Mechanism, problem: Problem, classes: Sequence[Any], ap
     return True
 
 
-def expected(mechanism: Mechanism, plan: Plan) -> tuple[float, float]:
+def expected(mechanism: Tabled, plan: Plan) -> tuple[float, float]:
     """How far noise is expected to drown a table, 0 where it does not, and the deviation of a scaled coefficient.
 
     Along a direction with information h the deviation w of a coefficient has w^2 h^2 = h + s^2 + q t^2 (z w)^2, with s

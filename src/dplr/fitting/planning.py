@@ -25,7 +25,7 @@ from dplr.fitting.ranges import CHOICES, Ranges, choice_for, clippable, plan_ran
 from dplr.fitting.units import ClassWeight, Declared, with_classes
 from dplr.mechanisms import as_mechanism, check_mechanism
 from dplr.mechanisms.automatic import AUTO, choose
-from dplr.mechanisms.protocol import AIMS, Mechanism, MechanismLike
+from dplr.mechanisms.protocol import AIMS, Mechanism, MechanismLike, Tabled
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.unit import ROW, Unit
 from dplr.problem.losses import Loss, known_loss, log_offset, model_of, poisson
@@ -209,7 +209,8 @@ class PublicFacts:
         if self.ranges == "on":
             return self._within(ranges, mechanism, problem, eps, delta)
         names = mechanism.blocks(problem, eps, delta, self.model_labels)
-        if mechanism.as_declared(problem, names):  # whoever gets intervals reads them as of the declared columns
+        # Whoever gets intervals reads them as those of the declared columns.
+        if isinstance(mechanism, Tabled) and mechanism.as_declared(problem, names):
             return plan_models(mechanism, problem, eps, delta, self.model_labels)
         try:
             return self._within(ranges, mechanism, problem, eps, delta)

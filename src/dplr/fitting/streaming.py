@@ -14,7 +14,6 @@ from dplr.bounds.scaling import Prep
 from dplr.fitting.intake import Intake, RawRows
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.units import ClassWeight, with_classes
-from dplr.privacy.calibration import RATE_UNITS
 from dplr.privacy.unit import Unit
 from dplr.problem.losses import Loss
 from dplr.problem.plan import Plan
@@ -94,7 +93,7 @@ class Streamed(Intake):
 
     def check_plans(self, plans: Sequence[Plan]) -> None:
         """Refuse what needs rows by their numbers."""
-        if any(plan.descent is not None and plan.descent.rate_units != RATE_UNITS for plan in plans):
+        if any(plan.settings is not None and plan.settings.samples_rows for plan in plans):
             remedy = "Take full batches, the default, or read the rows into memory."
             raise ValueError(sentence("batch", "must be None where rows are streamed", "Poisson batches", remedy))
 

@@ -6,8 +6,9 @@ from dplr._kit.validation import check_count
 from dplr.ledger import transactions
 from dplr.ledger.budget import Stated
 from dplr.ledger.entries import Entry, Terms
-from dplr.ledger.opened import Opened
+from dplr.ledger.room import room_of
 from dplr.ledger.terms import Price, checked_kind, cost_of, price_of, statements_of
+from dplr.ledger.transactions import Opened
 from dplr.privacy.statement import PrivacyStatement
 
 
@@ -16,6 +17,21 @@ class Account:
 
     __slots__ = ("_opened",)
     _opened: Opened
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return self._opened.path
+
+    @property
+    def label(self) -> str | None:
+        """The name of the data in new entries; None for no name."""
+        return self._opened.label
+
+    @property
+    def strict(self) -> bool:
+        """Whether nothing is given back and no fault of the data is shown."""
+        return self._opened.strict
 
     def terms(self) -> Terms:
         """The terms of the ledger: eps, delta, composition, neighbouring, strict, created, unit.
@@ -106,7 +122,7 @@ class Account:
         ledger is strict.
         """
         with self._opened.reading() as (connection, terms):
-            return self._opened.room(connection, terms).spent()
+            return room_of(self._opened, connection, terms).spent()
 
     def remaining(self, kind: str = "approx", delta: float | None = None) -> tuple[float, float]:
         """The (eps, delta) that one further release could have: it fits, and a larger eps or delta does not.
@@ -154,7 +170,7 @@ class Account:
         """
         delta = checked_kind(kind, delta)
         with self._opened.reading() as (connection, terms):
-            room = self._opened.room(connection, terms)
+            room = room_of(self._opened, connection, terms)
         return room.remaining(kind, delta)
 
     def price(self, *statements: PrivacyStatement | Stated, fits: int = 1) -> Price:
@@ -193,5 +209,5 @@ class Account:
         """
         releases, times = statements_of(statements, some=True), check_count("fits", fits)
         with self._opened.reading() as (connection, terms):
-            room = self._opened.room(connection, terms)
+            room = room_of(self._opened, connection, terms)
         return price_of(room, terms, [cost_of(statement, terms) for statement in releases], times)

@@ -11,6 +11,7 @@ from dplr.ledger.account import Account
 from dplr.ledger.budget import BudgetExceeded, Reservation, Stated
 from dplr.ledger.pieces import Piece, matched
 from dplr.ledger.reservation import reservation_of
+from dplr.ledger.room import room_of
 from dplr.ledger.terms import cost_of, statements_of
 from dplr.privacy.rules import Cost
 from dplr.privacy.statement import PrivacyStatement
@@ -58,15 +59,15 @@ class Allotment:
     (3.0, 1e-12)
     """
 
-    __slots__ = ("_ledger", "_opened", "_token")
+    __slots__ = ("_ledger", "_token")
 
     def __init__(self, ledger: Account, token: str) -> None:
-        self._ledger, self._token, self._opened = ledger, token, ledger._opened
+        self._ledger, self._token = ledger, token
 
     @property
     def strict(self) -> bool:
         """Whether nothing is given back and no fault of the data is shown."""
-        return self._opened.strict
+        return self._ledger.strict
 
     def unused(self) -> int:
         """How many fits it still has room for.
@@ -87,7 +88,7 @@ class Allotment:
         -------
         Reads public facts alone.
         """
-        with self._opened.reading() as (connection, _):
+        with self._ledger._opened.reading() as (connection, _):
             return len(transactions.set_aside(connection, self._token))
 
     def reserve(self, *statements: PrivacyStatement | Stated) -> Reservation:
@@ -116,21 +117,21 @@ class Allotment:
         -------
         Reads public facts alone. What is taken was spent already.
         """
-        with self._opened.writing() as (connection, terms):
+        with self._ledger._opened.writing() as (connection, terms):
             releases = statements_of(statements, some=False)
             costs = [cost_of(statement, terms) for statement in releases]
             pieces = transactions.set_aside(connection, self._token)
             matches = matched(pieces, costs)
             if matches is None:
-                raise BudgetExceeded(_refusal(self._opened.path, pieces, costs))
+                raise BudgetExceeded(_refusal(self._ledger._opened.path, pieces, costs))
             token, holder = secrets.token_hex(16), secrets.token_hex(16)
             draws = [max(piece.draws, cost.draws) for (_, piece), cost in zip(matches, costs, strict=True)]
             begun = zip([number for number, _ in matches], draws, releases, strict=True)
             transactions.begin(connection, token, begun, terms.strict, holder)
             grown = sum(draws) > sum(piece.draws for _, piece in matches)
-            if grown and not self._opened.room(connection, terms).takes({}):
-                raise BudgetExceeded(_too_many(self._opened.path, sum(draws), matches))
-        return reservation_of(self._opened, token, holder, len(statements))
+            if grown and not room_of(self._ledger._opened, connection, terms).takes({}):
+                raise BudgetExceeded(_too_many(self._ledger._opened.path, sum(draws), matches))
+        return reservation_of(self._ledger._opened, token, holder, len(statements))
 
     def close(self) -> None:
         """Give back what no fit has begun, and in a strict ledger nothing.
@@ -149,7 +150,7 @@ class Allotment:
         What comes back was never spent on a release.
         """
         if not self.strict:
-            with self._opened.writing() as (connection, _):
+            with self._ledger._opened.writing() as (connection, _):
                 transactions.give_back(connection, self._token)
 
     def __enter__(self) -> Allotment:

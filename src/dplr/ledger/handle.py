@@ -16,7 +16,6 @@ from dplr.ledger.allotment import Allotment
 from dplr.ledger.budget import NullLedger, Reservation, Stated
 from dplr.ledger.entries import Terms, day_of, now
 from dplr.ledger.job import Job
-from dplr.ledger.opened import Opened
 from dplr.ledger.recovery import Recovery
 from dplr.ledger.reservation import begin, insert
 from dplr.ledger.resuming import check_recoverable, code_of
@@ -29,6 +28,7 @@ from dplr.ledger.terms import (
     checked_text,
     statements_of,
 )
+from dplr.ledger.transactions import Opened
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.rules import rule_for
 from dplr.privacy.statement import PrivacyStatement
@@ -141,21 +141,6 @@ class Ledger(Recovery):
         with transactions.reading(file) as (_, terms):
             check_agreement(parameters, terms, file)
         self._opened = Opened(file, terms.id, terms.strict, label)
-
-    @property
-    def path(self) -> str:
-        """The file."""
-        return self._opened.path
-
-    @property
-    def label(self) -> str | None:
-        """The name of the data in new entries; None for no name."""
-        return self._opened.label
-
-    @property
-    def strict(self) -> bool:
-        """Whether nothing is given back and no fault of the data is shown."""
-        return self._opened.strict
 
     def labelled(self, label: str | None) -> Ledger:
         """A handle of this ledger with a label for new entries, which names the data.

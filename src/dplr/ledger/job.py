@@ -70,7 +70,7 @@ class Job:
     @property
     def strict(self) -> bool:
         """Never: a strict ledger resumes nothing and keeps nothing."""
-        return self.ledger._opened.strict
+        return self.ledger.strict
 
     @property
     def resumable(self) -> bool:

@@ -11,11 +11,11 @@ from typing import NoReturn
 from dplr._kit.validation import sentence
 from dplr.ledger import transactions
 from dplr.ledger.budget import BudgetExceeded, Reservation, ReservationLost, Stated
-from dplr.ledger.opened import Opened
 from dplr.ledger.pieces import piece_of
 from dplr.ledger.recording import Recording, remove_journal
-from dplr.ledger.room import counted
+from dplr.ledger.room import counted, room_of
 from dplr.ledger.terms import cost_of, refusal, statements_of
+from dplr.ledger.transactions import Opened
 from dplr.privacy.statement import PrivacyStatement
 
 MOST_BYTES = 64 << 20  # of a release that is kept: as many as a model file has
@@ -107,7 +107,7 @@ def insert(
         costs = [cost_of(statement, terms) for statement in statements]
         if holder is None:
             costs = [piece_of(cost) for cost in costs]
-        room = opened.room(connection, terms)
+        room = room_of(opened, connection, terms)
         if not room.takes(counted(costs, times)):
             raise BudgetExceeded(refusal(opened.path, terms, room, costs, times))
         token = secrets.token_hex(16)

@@ -15,7 +15,6 @@ from dplr._kit.validation import sentence
 from dplr.ledger import transactions
 from dplr.ledger.budget import Reservation, Stated
 from dplr.ledger.entries import statement_text
-from dplr.ledger.opened import Opened
 from dplr.ledger.recording import (
     Recording,
     hand_over,
@@ -27,7 +26,7 @@ from dplr.ledger.recording import (
 )
 from dplr.ledger.reservation import reservation_of
 from dplr.ledger.terms import checked_text, statements_of
-from dplr.ledger.transactions import Unended
+from dplr.ledger.transactions import Opened, Unended
 from dplr.privacy.statement import PrivacyStatement
 
 _OTHERS = "See the entries with ledger.entries()."

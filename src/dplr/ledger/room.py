@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from dplr._kit.validation import SMALLEST_DELTA, SMALLEST_EPS
-from dplr.privacy.guarantees import Gaussian, Pure
-from dplr.privacy.rules import Cost, Costs, Rule, Shortage, added
+from dplr.ledger import transactions
+from dplr.ledger.entries import Terms
+from dplr.ledger.transactions import Opened
+from dplr.privacy.guarantees import Gaussian, Neighbouring, Pure
+from dplr.privacy.rules import Cost, Costs, Rule, Shortage, added, rule_for
 
 
 class Limit(NamedTuple):
@@ -60,6 +64,21 @@ class Room:
             middle = (low + high + 1) // 2
             low, high = (middle, high) if fit(middle) else (low, middle - 1)
         return low * len(costs) if times > 1 else low
+
+
+def rule_of(terms: Terms) -> Rule:
+    """The rule of composition that the terms name."""
+    return rule_for(terms.composition, terms.eps, terms.delta, Neighbouring(terms.neighbouring))
+
+
+def room_of(opened: Opened, connection: sqlite3.Connection, terms: Terms) -> Room:
+    """The room of a share, if this is one, and of the whole ledger."""
+    ledger_limit = Limit(rule_of(terms), transactions.costs(connection), None)
+    if opened.share is None:
+        return Room((ledger_limit,))
+    limits = transactions.shares(connection)[opened.share]
+    rule = rule_for(terms.composition, *limits, Neighbouring(terms.neighbouring))
+    return Room((Limit(rule, transactions.costs(connection, opened.share), opened.share), ledger_limit))
 
 
 def counted(costs: list[Cost], times: int = 1) -> dict[Cost, int]:

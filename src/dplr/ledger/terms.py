@@ -13,10 +13,10 @@ from typing import Any
 from dplr._kit.validation import check_choice, check_delta, check_eps, check_flag, sentence
 from dplr.ledger.budget import Stated
 from dplr.ledger.entries import Terms
-from dplr.ledger.room import Room, counted, kind_of
+from dplr.ledger.room import Room, counted, kind_of, rule_of
 from dplr.privacy.composition import KINDS, exact, float_down
 from dplr.privacy.guarantees import Neighbouring
-from dplr.privacy.rules import RULES, Cost, Costs, Rule, rule_for
+from dplr.privacy.rules import RULES, Cost, Costs, rule_for
 from dplr.privacy.statement import PrivacyStatement
 from dplr.privacy.words import delta_words
 
@@ -101,11 +101,6 @@ def check_agreement(parameters: dict[str, Any], terms: Terms, path: str) -> None
         if value != written:
             remedy = f"The terms of a ledger never change. Leave {name} out to open it, or make another."
             raise ValueError(sentence(name, f"must be {written!r}, as the ledger {path} says", value, remedy))
-
-
-def rule_of(terms: Terms) -> Rule:
-    """The rule of composition that the terms name."""
-    return rule_for(terms.composition, terms.eps, terms.delta, Neighbouring(terms.neighbouring))
 
 
 def cost_of(statement: PrivacyStatement, terms: Terms) -> Cost:

@@ -9,6 +9,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from dplr.ledger import connection as ledger_connection
@@ -66,6 +67,34 @@ def _transaction(path: str, identity: str, begin: str) -> Iterator[tuple[sqlite3
 def _connected(path: str) -> contextlib.closing[sqlite3.Connection]:
     check_file(path)
     return contextlib.closing(connect(path))
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A ledger file that was opened, or one share of it.
+
+    Attributes
+    ----------
+    path : the file.
+    id : the identity of the ledger; another ledger under the same path is refused.
+    strict : whether nothing is given back and no fault of the data is shown.
+    label : the name of the data in new entries; None for no name.
+    share : the name of the share; None for the whole ledger.
+    """
+
+    path: str
+    id: str
+    strict: bool
+    label: str | None
+    share: str | None = None
+
+    def reading(self) -> contextlib.AbstractContextManager[tuple[sqlite3.Connection, Terms]]:
+        """A consistent view of the file, and its terms."""
+        return reading(self.path, self.id)
+
+    def writing(self) -> contextlib.AbstractContextManager[tuple[sqlite3.Connection, Terms]]:
+        """A transaction of the only writer, and the terms."""
+        return writing(self.path, self.id)
 
 
 def costs(connection: sqlite3.Connection, share: str | None = None) -> dict[Cost, int]:

@@ -58,7 +58,6 @@ class Description:
     least_delta : what the release of one model states where no delta was asked for.
     beside : laws of the noise on further blocks, where `noise_in` is not the sums and there may be some.
     steps_in : the released block with one row for each step of a descent, whose fits have iterates; empty for none.
-    refits : whether the released numbers hold more than one model: `models_of` computes them.
     hint : what the help of the command line adds; empty for nothing.
     """
 
@@ -72,7 +71,6 @@ class Description:
     least_delta: float = 0.0
     beside: tuple[Law, ...] = ()
     steps_in: str = ""
-    refits: bool = False
     hint: str = ""
 
     @property
@@ -152,20 +150,9 @@ class Mechanism(ABC):
         """
         return self
 
-    def equation_noise(self, plan: Plan) -> tuple[float, float] | None:
-        """Deviations of the noise on a number of the score, and on a cell of the Hessian, that intervals come from.
-
-        None where no table of coefficients was asked for.
-        """
-        return None
-
     def solution(self, problem: Problem, eps: float) -> tuple[str, ...]:
         """Return sentences of the statement on how coefficients follow from the release, the ridge aside."""
         return ()
-
-    def trimmed(self, plan: Plan, released: Mapping[str, NDArray[np.float64]]) -> int | None:
-        """Count the directions that a model dropped from what was released; None where nothing is ever dropped."""
-        return None
 
     def link(self, plan: Plan) -> Link:
         """Return the map from margins to log odds of a logistic model that followed the plan: a function of public
@@ -190,10 +177,13 @@ class Mechanism(ABC):
         """Say why releases of this plan allow no confidence intervals; empty where they do."""
         return "what it releases does not tell how uncertain the coefficients are"
 
-    def as_declared(self, problem: Problem, names: Collection[str]) -> bool:
-        """Whether `ranges="auto"` leaves columns as declared: where blocks of these names are an equation of them."""
-        return False
 
+class Tabled(Mechanism):
+    """A mechanism whose releases may have confidence intervals; `lacks_intervals` says why one has none. Private."""
+
+    __slots__ = ()
+
+    @abstractmethod
     def readings(
         self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]], coefs: Sequence[NDArray[np.float64]]
     ) -> list[Reading]:
@@ -201,21 +191,46 @@ class Mechanism(ABC):
 
         `coefs` are the scaled coefficients of each model. Not called where `lacks_intervals` says something.
         """
-        raise NotImplementedError("a mechanism that does not lack intervals makes their readings here")
+
+    def as_declared(self, problem: Problem, names: Collection[str]) -> bool:
+        """Whether `ranges="auto"` leaves columns as declared: where blocks of these names are an equation of them."""
+        return False
 
     @property
     def whole(self) -> bool:
         """Whether its readings hold for all columns together alone: a score at a point does, moments do not."""
         return True
 
-    @property
-    def chosen(self) -> tuple[int, ...] | None:
-        """Positions of the columns that the model is made of, where it was told; None for all."""
+    def equation_noise(self, plan: Plan) -> tuple[float, float] | None:
+        """Deviations of the noise on a number of the score, and on a cell of the Hessian, that intervals come from.
+
+        None where no table of coefficients was asked for.
+        """
         return None
 
+
+class Refitting(Mechanism):
+    """A mechanism whose released numbers hold more than one model. Private."""
+
+    __slots__ = ()
+
+    @abstractmethod
     def models_of(self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]]) -> list[NDArray[np.float64]]:
         """Scaled coefficients of every model from the numbers that were released for it: post-processing."""
-        raise NotImplementedError("a mechanism that says that it refits computes its models here")
+
+    @property
+    @abstractmethod
+    def chosen(self) -> tuple[int, ...] | None:
+        """Positions of the columns that the model is made of, where the options name some; None for all."""
+
+    @abstractmethod
+    def trimmed(self, plan: Plan, released: Mapping[str, NDArray[np.float64]]) -> int:
+        """Count the directions that a model dropped from what was released."""
+
+
+def chosen_columns(mechanism: Mechanism) -> tuple[int, ...] | None:
+    """Positions of the columns that the models of a mechanism are made of; None for all."""
+    return mechanism.chosen if isinstance(mechanism, Refitting) else None
 
 
 def instead(plan: Plan) -> str:

@@ -20,7 +20,7 @@ from dplr.fitting.one_vs_rest import is_several
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.ranges import CHOICES, choice_for, columns_of, intervals
 from dplr.fitting.release import Record, clipped
-from dplr.mechanisms.protocol import Mechanism
+from dplr.mechanisms.protocol import Mechanism, chosen_columns
 from dplr.model_file.bounds import (
     plain_labels,
     read_bounds,
@@ -269,8 +269,9 @@ def _public_facts(fitted: Any, values: dict[str, Any], statement: PrivacyStateme
 
 def _check_chosen(mechanism: Mechanism, coef: Any) -> None:
     """Columns that the model is not made of have coefficients of 0."""
-    if mechanism.chosen is not None and np.delete(np.atleast_2d(coef), mechanism.chosen, axis=1).any():
-        refuse("model.coef", "must be 0 outside the columns of the model", list(mechanism.chosen))
+    chosen = chosen_columns(mechanism)
+    if chosen is not None and np.delete(np.atleast_2d(coef), chosen, axis=1).any():
+        refuse("model.coef", "must be 0 outside the columns of the model", list(chosen))
 
 
 def _set_model(fitted: Any, values: dict[str, Any], prep: Prep) -> None:

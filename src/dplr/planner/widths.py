@@ -9,6 +9,7 @@ import numpy as np
 
 from dplr._kit.validation import sentence
 from dplr.fitting.planning import PublicFacts, check_promise
+from dplr.mechanisms.protocol import chosen_columns
 from dplr.planner.assumptions import Assumptions
 from dplr.planner.simulation import simulator
 from dplr.summary.columns import choose
@@ -114,7 +115,7 @@ def widths_of(facts: PublicFacts, eps: float, assume: Assumptions, large_delta: 
     simulated = simulator(facts, assume)
     widths = simulated.interval_widths(planned.mechanism, eps, facts.delta, facts.n_rows, LEVEL)
     plain = simulated.interval_widths(planned.mechanism, math.inf, facts.delta, facts.n_rows, LEVEL)
-    selection = choose(simulated.names, facts.layout, facts.fit_intercept, planned.mechanism.chosen)
+    selection = choose(simulated.names, facts.layout, facts.fit_intercept, chosen_columns(planned.mechanism))
     assumptions = [*simulated.assumed]
     rows = simulated.rows_for(facts.n_rows)
     if rows < facts.n_rows:

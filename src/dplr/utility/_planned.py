@@ -12,7 +12,7 @@ L ||z||^2 / 2 and ||grad J(w)||^2 <= 2 L (J(w) - min J).
 The linear term's lemma holds for every convex loss, and needs the norm of b alone; the soft logistic loss is as smooth
 as the logistic one. Where coefficients have ridges of their own, all of this is about the weighted problem.
 
-Where ranges are released first, all of this is about rows in them: `Plan.minimisation` and the block of the
+Where ranges are released first, all of this is about rows in them: `Plan.settings` and the block of the
 coefficients are of the models, with what the ranges leave of eps.
 
 Both norms of noise stay below their quantiles with probability 1 - failure / 2 each.
@@ -57,7 +57,8 @@ def excess_risk_of(planned: Plan) -> float | None:
     """Bound of J(w) - min J for what will be released; None where no lemma applies."""
     from dplr.utility import excess_risk, noise_norm_quantile
 
-    problem, solved, n = planned.problem, planned.minimisation, planned.problem.n_rows
+    solved: Any = planned.settings  # those of a minimisation, where a lemma applies
+    problem, n = planned.problem, planned.problem.n_rows
     if solved is None or n is None or not _covered(planned):
         return None
     block, geometry = planned.released["coef"], problem.weighted(solved.weights).geometry
@@ -75,7 +76,7 @@ def excess_risk_of(planned: Plan) -> float | None:
             noise_eps = min(planned.statement.eps, 2 * radius / block.scale)
             root = math.sqrt(excess_risk(n, eps=planned.statement.eps, noise_eps=noise_eps, **facts))
         moved += solved.tolerance_noise * noise_norm_quantile(d, failure)
-    return (root + math.sqrt((radius**2 / 4 + l2) / 2) * moved) ** 2
+    return float((root + math.sqrt((radius**2 / 4 + l2) / 2) * moved) ** 2)
 
 
 def _gauge_norm(geometry: Geometry, scale: float, failure: float) -> float:

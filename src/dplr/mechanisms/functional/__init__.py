@@ -27,7 +27,6 @@ ABOUT = Description(
     laws=((Law.DISCRETE_LAPLACE,), (Law.DISCRETE_GAUSSIAN,)),
     arithmetic="integer",
     noise_in="sums",
-    refits=True,
 )
 
 

@@ -22,7 +22,7 @@ from dplr.mechanisms.functional.drawing import add_noise
 from dplr.mechanisms.functional.moments import SQUARE, moment_matrix, one_class
 from dplr.mechanisms.functional.noise import diagonal_deviation, gaussian_release, gradient_noise, laplace_release
 from dplr.mechanisms.functional.readings import missing_for_equation, missing_for_intervals, readings
-from dplr.mechanisms.protocol import AIMS, NOISES, Description, Mechanism, class_block
+from dplr.mechanisms.protocol import AIMS, NOISES, Description, Refitting, Tabled, class_block
 from dplr.noise import Source
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Gaussian, Pure
@@ -48,7 +48,7 @@ _LARGEST_OPTION = 1e6
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionalMechanism(Mechanism):
+class FunctionalMechanism(Tabled, Refitting):
     """Release the first and second moments with noise, then minimise the noisy quadratic.
 
     Parameters

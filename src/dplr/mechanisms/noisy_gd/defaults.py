@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 from dplr.mechanisms.noisy_gd import ABOUT
+from dplr.mechanisms.noisy_gd.settings import Descent
 from dplr.problem.losses import Loss
 from dplr.problem.losses.link import Link, clipped_link, link_share
 from dplr.problem.plan import Plan
@@ -95,10 +96,10 @@ def link_of(plan: Plan, full: bool, standardised: bool) -> Link:
     Standardised rows have a mean square norm of about 1; of others r is taken to be the largest norm. The plan of a
     model file has no descent: there the noise of full or Poisson batches tells the clip, up to the grid of the sums.
     """
-    descent, problem, released = plan.descent, plan.problem, plan.statement.released
+    problem, released = plan.problem, plan.statement.released
     norm = 1.0 if standardised else problem.geometry.row_norm
-    if descent is not None:
-        cut = descent.clip / norm
+    if isinstance(plan.settings, Descent):
+        cut = plan.settings.clip / norm
     else:
         records = problem.neighbouring.records_changed if full else 1
         cut = released[ABOUT.steps_in].sensitivity / (records * norm)

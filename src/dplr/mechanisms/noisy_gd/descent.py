@@ -16,11 +16,11 @@ from dplr._kit.progress import Track
 from dplr._kit.recorder import digest
 from dplr.mechanisms.noisy_gd import ABOUT
 from dplr.mechanisms.noisy_gd.frame import MEANS, SQUARES, Frame, frame_of, intervals_of, numeric_columns
+from dplr.mechanisms.noisy_gd.settings import Descent
 from dplr.noise import Ints, Source
-from dplr.privacy.calibration import RATE_UNITS
 from dplr.privacy.statement import Release
 from dplr.problem.fit import Fit
-from dplr.problem.plan import Descent, Plan
+from dplr.problem.plan import Plan
 from dplr.rows import Rows, chosen
 from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
 from dplr.rows.queries.columns import ColumnMoments
@@ -32,13 +32,9 @@ BLOCK = ABOUT.steps_in
 
 def descend(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -> list[Fit]:
     """One fit for each plan, with noise of its own."""
-    together = iter(_together(rows, [plan for plan in plans if not _standardised(plan)], source, track))
-    alone = iter(_alone(rows, [plan for plan in plans if _standardised(plan)], source, track))
-    return [next(alone if _standardised(plan) else together) for plan in plans]
-
-
-def _standardised(plan: Plan) -> bool:
-    return plan.descent is not None and plan.descent.standardised
+    together = iter(_together(rows, [plan for plan in plans if not plan.settings.standardised], source, track))
+    alone = iter(_alone(rows, [plan for plan in plans if plan.settings.standardised], source, track))
+    return [next(alone if plan.settings.standardised else together) for plan in plans]
 
 
 def _together(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -> list[Fit]:
@@ -104,7 +100,7 @@ def _go(rows: Rows, walks: Sequence[_Walk], source: Source, track: Track) -> Non
 
 def _totals(rows: Rows, walks: Sequence[_Walk], source: Source) -> list[Callable[[], Total]]:
     """The sums of each walk at its points, made when they are asked for; over all rows for all walks in one pass."""
-    if any(walk.descent.rate_units != RATE_UNITS for walk in walks):
+    if any(walk.descent.samples_rows for walk in walks):
         return [functools.partial(walk.of_batches, rows, source) for walk in walks]
     totals = functools.cache(lambda: rows.totals([walk.query for walk in walks], [walk.coefs for walk in walks]))
     return [functools.partial(lambda place: totals()[place], place) for place in range(len(walks))]
@@ -119,8 +115,8 @@ class _Walk:
     def __init__(
         self, plan: Plan, models: int, frame: Frame | None = None, columns: Mapping[str, Vector] = MappingProxyType({})
     ) -> None:
-        assert plan.descent is not None
-        geometry, self.plan, self.descent = plan.problem.geometry, plan, plan.descent
+        geometry, self.plan = plan.problem.geometry, plan
+        self.descent: Descent = plan.settings
         self.frame, self.columns = frame, columns
         self.shrink = 1.0 if frame is None else frame.shrink
         clip = self.descent.clip * self.shrink
@@ -182,10 +178,3 @@ def _clipped_sums(total: Total, walk: Descent, grid: float) -> NDArray[Any]:
     if np.abs(units).max(initial=0) < 2.0**62:
         return np.asarray(units, dtype=np.int64)
     return np.array([[int(unit) for unit in row] for row in units], dtype=object)  # without noise the grid is fine
-
-
-def clipping_words(descent: Descent) -> str:
-    """How a statement names the clipping of a descent."""
-    if math.isinf(descent.radius):
-        return f"each row's gradient clipped to {descent.clip:.6g}"
-    return f"the sum clipped to {descent.radius:.6g}"

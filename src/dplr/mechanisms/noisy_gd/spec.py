@@ -19,8 +19,9 @@ from dplr._kit.validation import check_choice, check_count, check_positive, real
 from dplr.mechanisms.noisy_gd import ABOUT
 from dplr.mechanisms.noisy_gd import noise as step_noise
 from dplr.mechanisms.noisy_gd.defaults import MOMENTUM, TAIL, defaults, link_of, pays, reach
-from dplr.mechanisms.noisy_gd.descent import BLOCK, clipping_words, descend
+from dplr.mechanisms.noisy_gd.descent import BLOCK, descend
 from dplr.mechanisms.noisy_gd.frame import MEANS, SQUARES, clips, column_sizes, intervals_of
+from dplr.mechanisms.noisy_gd.settings import Descent
 from dplr.mechanisms.protocol import CLIPS, Description, Intervals, Mechanism, Shape, instead
 from dplr.noise import Source
 from dplr.privacy import sensitivity
@@ -33,7 +34,7 @@ from dplr.problem.fit import Fit
 from dplr.problem.losses import Loss, model_of, models_with
 from dplr.problem.losses.link import LOGIT, Link
 from dplr.problem.outlook import GradientNoise
-from dplr.problem.plan import Descent, Plan
+from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
 from dplr.rows.queries.clipped import LARGEST_COEF, ClippedGradient
@@ -160,7 +161,6 @@ class NoisyGradientDescent(Mechanism):
         self.check(problem)
         descent = self._descent(problem, eps, delta)
         cost = _cost(self, problem, descent, eps, delta)
-        batch = "all rows" if descent.rate_units == RATE_UNITS else f"Poisson batches of rate {descent.rate:.6g}"
         statement = PrivacyStatement(
             mechanism=self.about.name,
             eps=cost.eps,
@@ -168,7 +168,7 @@ class NoisyGradientDescent(Mechanism):
             guarantee=cost.guarantee,
             neighbouring=problem.neighbouring,
             released=cost.released,
-            calibration=f"{descent.steps} sums over {batch}, {clipping_words(descent)}{cost.remark}",
+            calibration=f"{descent.calibration}{cost.remark}",
             assumptions=(*problem.assumptions, CLIPS) if clips(problem, cost.released) else problem.assumptions,
             solution=problem.solution,
             arithmetic="integer",
@@ -177,7 +177,7 @@ class NoisyGradientDescent(Mechanism):
             unit=problem.unit,
             estimand=problem.loss.estimand.clipped,
         )
-        return Plan(problem, statement, descent=descent)
+        return Plan(problem, statement, descent)
 
     def _check_delta(self, eps: float, delta: float) -> None:
         if delta == 0 and math.isfinite(eps):
@@ -365,7 +365,7 @@ def _cost(spec: NoisyGradientDescent, problem: Problem, descent: Descent, eps: f
         return _standardised(problem, descent, query, moved, eps, delta)
     if spec.composition == "per-step":
         return _as_printed(problem, descent, query, moved, eps, delta)
-    if descent.rate_units < RATE_UNITS:
+    if descent.samples_rows:
         charged, multiplier, noise = step_noise.poisson_gaussian_steps(
             descent.clip, descent.rate_units, eps, delta, descent.steps, size, problem.neighbouring, query.exponent
         )

@@ -17,6 +17,7 @@ from dplr.inference.expansion import Expansion
 from dplr.inference.reading import Reading
 from dplr.inference.sampling import positive_part
 from dplr.mechanisms.perturbation import squares
+from dplr.mechanisms.perturbation.minimisation import Minimisation
 from dplr.noise import Source
 from dplr.privacy import calibration, sensitivity
 from dplr.privacy.estimand import Estimand
@@ -133,8 +134,8 @@ def reading(plan: Plan, released: Mapping[str, Vector], coef: Vector, deviations
 
     `deviations` are those of the linear term in the weighted problem (objective.md, section 8).
     """
-    problem, solved = plan.problem, plan.minimisation
-    assert solved is not None
+    problem = plan.problem
+    solved: Minimisation = plan.settings
     geometry = problem.geometry
     size, hessian = geometry.n_coefs, _matrix(geometry, released)
     cells = _filled(geometry, {name: plan.statement.released[name].deviation ** 2 for name in _cells(geometry)})

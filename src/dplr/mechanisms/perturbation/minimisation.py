@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from dplr._kit.validation import check_positive, sentence
 from dplr.mechanisms.perturbation import ABOUT_OBJECTIVE
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import Loss, model_of, models_with
-from dplr.problem.plan import Minimisation, Plan
+from dplr.problem.plan import Plan, Settings
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
 from dplr.rows.queries.losses import LossGradient
@@ -41,6 +42,38 @@ _LEAST_CUT, _LARGEST_CUT = 2.0**-10, 2.0**10
 # The released numbers lie on a grid of this share of the noise.
 _GRID_BITS = 20
 _FINEST_GRID = -900  # as a power of two: any number over a finer one might overflow
+
+
+@dataclass(frozen=True, slots=True)
+class Minimisation(Settings):
+    """The settings of a minimisation of the regularised sum objective.
+
+    Attributes
+    ----------
+    ridge : Lam in sum l_i(w) + Lam ||w - w0||^2 / 2, for the weighted problem.
+    tolerance : tau; the returned coefficients lie within tau / Lam of the minimum.
+    passes : how many passes over the rows are surely enough; proved in `_core/loss.md`.
+    tolerance_noise : norm-Gamma scale of the noise that pays for the tolerance; 0 where the sensitivity pays.
+    weights : (q,) what columns are multiplied by, and coefficients divided by, before they are minimised over: a ridge
+        Lam / weights^2 of the coefficients themselves. Empty for 1 each.
+    """
+
+    ridge: float
+    tolerance: float
+    passes: int
+    tolerance_noise: float = 0.0
+    weights: tuple[float, ...] = ()
+
+    @property
+    def ridges(self) -> tuple[float, ...]:
+        """The smallest and the largest ridge of a coefficient; one number where they are the same."""
+        ridges = {self.ridge / weight**2 for weight in self.weights or (1.0,)}
+        return (min(ridges), max(ridges)) if len(ridges) > 1 else (self.ridge,)
+
+    def __str__(self) -> str:
+        certified = f"certified within {self.tolerance / self.ridge:.3g} of the minimum"
+        ridge = " to ".join(f"{value:.6g}" for value in self.ridges)
+        return f"minimisation  ridge {ridge} on the sum objective, {certified}"
 
 
 def check(problem: Problem, mechanism: str) -> int:
@@ -148,8 +181,7 @@ def check_count(rows: Rows, problem: Problem) -> None:
 
 def minimise(rows: Rows, plan: Plan, linear: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
     """Coefficients of the weighted problem, certified to lie within tolerance / ridge of its minimum."""
-    solved = plan.minimisation
-    assert solved is not None
+    solved: Minimisation = plan.settings
     coef, _ = rows.weighted(solved.weights).minimise(_objective(plan, linear), solved.tolerance, solved.passes)
     return coef
 
@@ -161,7 +193,7 @@ def minimise_many(
     if len(plans) == 1:
         return [minimise(rows, plans[0], linear[0])]
     objectives = [_objective(plan, term) for plan, term in zip(plans, linear, strict=True)]
-    solved = [plan.minimisation for plan in plans if plan.minimisation]
+    solved: list[Minimisation] = [plan.settings for plan in plans]
     coefs = np.empty((len(plans), len(linear[0])))
     for tolerance, weights in {(target.tolerance, target.weights) for target in solved}:
         members = [k for k, target in enumerate(solved) if (target.tolerance, target.weights) == (tolerance, weights)]
@@ -172,12 +204,10 @@ def minimise_many(
 
 
 def _objective(plan: Plan, linear: NDArray[np.float64] | None) -> Objective:
-    assert plan.minimisation is not None
+    solved: Minimisation = plan.settings
     # That of the weighted problem, without making one.
-    start = _start(plan.problem) / np.asarray(plan.minimisation.weights or 1.0)
-    return Objective(
-        plan.problem.loss, plan.minimisation.ridge, start, np.zeros_like(start) if linear is None else linear
-    )
+    start = _start(plan.problem) / np.asarray(solved.weights or 1.0)
+    return Objective(plan.problem.loss, solved.ridge, start, np.zeros_like(start) if linear is None else linear)
 
 
 def _start(problem: Problem) -> NDArray[np.float64]:

@@ -19,8 +19,9 @@ from dplr.inference.reading import Reading
 from dplr.mechanisms.perturbation import ABOUT_OBJECTIVE, hessian, linear_term, minimisation
 from dplr.mechanisms.perturbation import noise as objective_noise
 from dplr.mechanisms.perturbation.linear_term import LinearTerm
+from dplr.mechanisms.perturbation.minimisation import Minimisation
 from dplr.mechanisms.perturbation.ridge import gauge_ridges, objective_ridge, slope_cut
-from dplr.mechanisms.protocol import NOISES, Description, Mechanism, Shape, instead
+from dplr.mechanisms.protocol import NOISES, Description, Shape, Tabled, instead
 from dplr.noise import Source
 from dplr.privacy.guarantees import Approx, Pure
 from dplr.privacy.law import Law
@@ -30,7 +31,7 @@ from dplr.problem.fit import Fit
 from dplr.problem.losses import Loss, model_of, soft_huber, soft_logistic
 from dplr.problem.losses.link import LOGIT, Link, link_share, soft_link
 from dplr.problem.outlook import GradientNoise
-from dplr.problem.plan import Minimisation, Plan
+from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
 
@@ -44,7 +45,7 @@ _HALFWAY = 4_000.0
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectivePerturbation(Mechanism):
+class ObjectivePerturbation(Tabled):
     """Release the minimiser of the regularised objective plus a random linear term.
 
     Parameters
@@ -297,15 +298,14 @@ class ObjectivePerturbation(Mechanism):
         """The linear term's, in coordinates with a ridge each; and that on the cells of the Hessian."""
         if self.intervals == "off":
             return None
-        assert plan.minimisation is not None
-        deviations = self._deviations(plan) / np.asarray(plan.minimisation.weights or 1.0)
+        deviations = self._deviations(plan) / np.asarray(plan.settings.weights or 1.0)
         cells = hessian.deviation(plan)
         return math.sqrt(float(np.mean(deviations**2))), cells
 
     def _deviations(self, plan: Plan) -> NDArray[np.float64]:
         """Those of the linear term on each coordinate of the weighted problem."""
-        solved, block = plan.minimisation, plan.statement.released["coef"]
-        assert solved is not None
+        block = plan.statement.released["coef"]
+        solved: Minimisation = plan.settings
         noise = LinearTerm(solved.ridge, block.law.family, block.scale, 0.0, "")
         return noise.deviations(plan.problem.weighted(solved.weights).geometry)
 
@@ -331,7 +331,7 @@ class ObjectivePerturbation(Mechanism):
     ) -> list[Reading]:
         """The stationarity of the objective at its released minimum, with the Hessian there."""
         planned = self.plan(plan.problem, plan.statement.eps, 0.0)  # ridge and tolerance follow from public facts
-        if planned.minimisation is None or planned.statement.released != plan.statement.released:
+        if planned.statement.released != plan.statement.released:
             rule = "must be planned by this version of dplr to have intervals: it takes another ridge or noise"
             raise ValueError(sentence("mechanism", rule, plan.statement.version, "Fit again."))
         deviations = self._deviations(planned)
@@ -363,9 +363,8 @@ class ObjectivePerturbation(Mechanism):
         block, eps = plan.statement.released["coef"], plan.statement.eps
         if not block.law.gaussian:
             return ()
-        assert plan.minimisation is not None
         problem, loss = plan.problem, plan.problem.loss
-        alone = linear_term.privacy_loss(problem, plan.minimisation.ridge, records=1)
+        alone = linear_term.privacy_loss(problem, plan.settings.ridge, records=1)
         ratio = linear_term.one_record(problem) / block.scale
         records = problem.neighbouring.records_changed
         return (
@@ -383,18 +382,17 @@ class ObjectivePerturbation(Mechanism):
     def _linear(self, plan: Plan, source: Source) -> NDArray[np.float64]:
         block = plan.statement.released["coef"]
         if block.law.family is Law.GAUGE:
-            assert plan.minimisation is not None
-            geometry = plan.problem.weighted(plan.minimisation.weights).geometry
+            geometry = plan.problem.weighted(plan.settings.weights).geometry
             return source.in_body(block.scale, geometry.half_widths, geometry.groups)
         if block.law.family is Law.NORM_GAMMA:
             return source.norm_gamma(block.scale, *block.shape)
         return source.normal(block.scale, *block.shape) if block.scale else np.zeros(block.shape)
 
     def _release(self, rows: Rows, minimum: NDArray[np.float64], plan: Plan, source: Source) -> Fit:
-        assert plan.minimisation is not None
-        scale = plan.minimisation.tolerance_noise
+        solved: Minimisation = plan.settings
+        scale = solved.tolerance_noise
         coef = minimum + source.norm_gamma(scale, len(minimum)) if scale else minimum
-        coef = coef * np.asarray(plan.minimisation.weights or 1.0)
+        coef = coef * np.asarray(solved.weights or 1.0)
         coef = minimisation.to_grid(coef, plan.statement.released["coef"].grid)
         released = hessian.released_hessian(rows, coef, plan, source) if self.intervals == "on" else {}
         return Fit(coef, plan.statement, released)

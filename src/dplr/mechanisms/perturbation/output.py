@@ -28,7 +28,7 @@ from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
 from dplr.problem.losses import huber_residual, model_of
 from dplr.problem.outlook import GradientNoise
-from dplr.problem.plan import Minimisation, Plan
+from dplr.problem.plan import Plan, Settings
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
 
@@ -173,16 +173,15 @@ class OutputPerturbation(Mechanism):
 
     def noise_of(self, plan: Plan) -> float | None:
         """Deviation of the noise in units of what hides one gradient: ridges differ between the laws."""
-        assert plan.minimisation is not None
         deviation = plan.statement.released["coef"].deviation
-        return deviation * plan.minimisation.ridge if self.noise == "smaller" else None
+        ridge: float = plan.settings.ridge
+        return deviation * ridge if self.noise == "smaller" else None
 
     def gradient_noise(self, plan: Plan) -> GradientNoise:
         """The noise on coefficients times the ridge: noise of the gradient that the ridge does not shrink."""
-        if plan.minimisation is None:
+        if plan.settings is None:
             plan = self.plan(plan.problem, plan.statement.eps, plan.statement.delta)  # from a file
-        assert plan.minimisation is not None
-        ridge = plan.minimisation.ridge
+        ridge: float = plan.settings.ridge
         deviation = plan.statement.released["coef"].deviation * ridge
         return GradientNoise(deviation, plan.problem.loss.lipschitz, ridge)
 
@@ -193,11 +192,11 @@ class OutputPerturbation(Mechanism):
     def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
         """Minimise once a ridge; for each plan add noise, project, round."""
         minimisation.check_rows(rows, plans[0].problem)
-        minima: dict[Minimisation | None, NDArray[np.float64]] = {}
+        minima: dict[Settings | None, NDArray[np.float64]] = {}
         for plan in track(plans, "output perturbation"):
-            if plan.minimisation not in minima:
-                minima[plan.minimisation] = minimisation.minimise(rows, plan)
-        return [self._release(minima[plan.minimisation], plan, source) for plan in plans]
+            if plan.settings not in minima:
+                minima[plan.settings] = minimisation.minimise(rows, plan)
+        return [self._release(minima[plan.settings], plan, source) for plan in plans]
 
     def _release(self, minimum: NDArray[np.float64], plan: Plan, source: Source) -> Fit:
         block = plan.statement.released["coef"]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dplr._kit.progress import Track, silent
 from dplr._kit.validation import sentence
 from dplr.inference.reading import Reading
-from dplr.mechanisms.protocol import Description, Mechanism, Shape
+from dplr.mechanisms.protocol import Description, Shape, Tabled
 from dplr.mechanisms.score import ABOUT, rounds
 from dplr.mechanisms.score import noise as round_noise
 from dplr.mechanisms.score.defaults import FIRST_WEIGHT, shares
@@ -35,7 +35,7 @@ _MOST_ROUNDS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreRelease(Mechanism):
+class ScoreRelease(Tabled):
     """Release the gradient and the Hessian of the logistic loss with noise, a few times, with Newton steps between.
 
     Its coefficients are log odds, and the last release tells how far they are from those of the rows: use it where
