@@ -196,7 +196,7 @@ def test_print_the_first_pass_and_the_share_of_the_noise(monkeypatch, quick, n, 
     keeping = time.perf_counter() - start - norms
     one = median_seconds(lambda: rows.total(query, coef))
     spec = dplr.NoisyGradientDescent(steps=steps, clip=CLIP)
-    options = {"eps": 1.0, "delta": 1e-5, "mechanism": spec}
+    options = {"eps": 1.0, "delta": 1e-9, "mechanism": spec}
     units = dplr.plan(n_rows=n, n_features=d, **options).statement.released["gradients"].units
     source = Source()
     noise = steps * median_seconds(lambda: source.gaussian(units, d + 1), 101)
