@@ -1,4 +1,4 @@
-"""The one gateway to compiled code.
+"""The interface to compiled code.
 
 Duties of the Python side: shapes, types and bounds are checked, arrays are aligned and native, public constants are
 float64, scratch is allocated. Duties of a kernel: typed memoryviews (`const` in, adds into its outputs), shapes checked

@@ -1,4 +1,4 @@
-"""Columns of libraries that speak the Arrow C data interface: read where they lie, and kept as long as they are read.
+"""Columns of libraries with the Arrow C data interface: read in place, and kept alive as long as they are read.
 
 The structs are those of the interface's specification. Whoever takes an array releases it, once.
 """
@@ -67,7 +67,7 @@ _BUFFERS = {SHORT_TEXTS: 3, LONG_TEXTS: 3, VIEWS: 3, NULLS: 0}   # at least; of 
 
 
 cdef class Chunks:
-    """Arrays that were taken, until nobody reads them."""
+    """Arrays that were moved out of a stream or a capsule, and are released when no column reads them."""
     cdef ArrowArray *arrays
     cdef Py_ssize_t count, room
 
@@ -79,7 +79,7 @@ cdef class Chunks:
         PyMem_Free(self.arrays)
 
     cdef ArrowArray *place(self) except NULL:
-        """Where the next array goes; `count` is for the caller to raise."""
+        """The place of the next array; the caller increments `count`."""
         cdef ArrowArray *larger
         if self.count == self.room:
             larger = <ArrowArray *> PyMem_Realloc(self.arrays, (2 * self.room + 4) * sizeof(ArrowArray))
@@ -91,14 +91,14 @@ cdef class Chunks:
 
 
 cdef class Format:
-    """What a column declares."""
+    """The formats that a column declares."""
     cdef bytes values, entries   # no entries without a dictionary
 
     cdef int read(self, ArrowSchema *schema) except -1:
         self.values = <bytes> schema.format
         self.entries = None if schema.dictionary == NULL else <bytes> schema.dictionary.format
         if schema.dictionary != NULL and schema.dictionary.dictionary != NULL:
-            raise ValueError("entries that are not keys themselves")
+            raise ValueError("the entries of a dictionary must not be keys of another dictionary")
         return 0
 
 
@@ -111,16 +111,16 @@ def arrow_values(stream):
     cdef Format declared = Format()
     memset(&schema, 0, sizeof(schema))
     if source.release == NULL:
-        raise ValueError("a stream that nobody has taken")
+        raise ValueError("the stream must be one that nobody has taken")
     try:
         if source.get_schema(source, &schema) != 0:
-            raise ValueError("a stream with a schema")
+            raise ValueError("the stream must have a schema")
         declared.read(&schema)
         check_format(declared)
         while True:
             array = chunks.place()
             if source.get_next(source, array) != 0:
-                raise ValueError("a stream that can be read")
+                raise ValueError("the stream could not be read")
             if array.release == NULL:
                 break
             chunks.count += 1
@@ -133,13 +133,13 @@ def arrow_values(stream):
 
 
 def arrow_piece(schema, array):
-    """The same of a column whose `__arrow_c_array__` gave these two capsules."""
+    """The values of a column whose `__arrow_c_array__` gave these two capsules; raises as `arrow_values`."""
     cdef ArrowSchema *form = <ArrowSchema *> PyCapsule_GetPointer(schema, "arrow_schema")
     cdef ArrowArray *source = <ArrowArray *> PyCapsule_GetPointer(array, "arrow_array")
     cdef Chunks chunks = Chunks()
     cdef Format declared = Format()
     if form.release == NULL or source.release == NULL:
-        raise ValueError("an array that nobody has taken")
+        raise ValueError("the array must be one that nobody has taken")
     declared.read(form)
     check_format(declared)
     chunks.place()[0] = source[0]
@@ -149,10 +149,10 @@ def arrow_piece(schema, array):
 
 
 cdef int check_format(Format declared) except -1:
-    """Raise for what is not read."""
+    """Raise for formats other than numbers, booleans and text."""
     for name in (declared.values, declared.entries):
         if name is not None and name not in _FORMATS:
-            raise ValueError(f"numbers, booleans or text; got {name}")
+            raise ValueError(f"the column must hold numbers, booleans or text; got the format {name}")
     return 0
 
 
@@ -171,7 +171,7 @@ cdef Values values_of(Chunks chunks, Format declared):
         fill(&values.pieces.each[count], &chunks.arrays[k], kind, stride)
         if values.keyed:
             if chunks.arrays[k].dictionary == NULL:
-                raise ValueError("keys with a dictionary")
+                raise ValueError("an array of keys must have a dictionary")
             fill(&values.entries[count], chunks.arrays[k].dictionary, kind_of_entries, stride_of_entries)
         values.pieces.firsts[count + 1] = values.pieces.firsts[count] + chunks.arrays[k].length
         count += 1
@@ -180,16 +180,16 @@ cdef Values values_of(Chunks chunks, Format declared):
 
 
 cdef int fill(Piece *piece, const ArrowArray *array, Kind kind, int64_t stride) except -1:
-    """What an array says of its values."""
+    """Fill a piece with the addresses and sizes of an array."""
     if array.n_buffers < _BUFFERS.get(kind, 2) or array.length < 0 or array.offset < 0:
-        raise ValueError("arrays with all their buffers")
+        raise ValueError("an array must have all its buffers")
     piece.kind, piece.length, piece.offset, piece.stride = kind, array.length, array.offset, stride
     if kind == NULLS or array.length == 0:
         return 0
     piece.valid = <const uint8_t *> array.buffers[0] if array.null_count else NULL
     piece.values = <const char *> array.buffers[1]
     if piece.values == NULL:
-        raise ValueError("arrays with values")
+        raise ValueError("an array must have values")
     if kind in (SHORT_TEXTS, LONG_TEXTS):
         piece.letters = <const char *> array.buffers[2]
     elif kind == VIEWS:

@@ -28,7 +28,7 @@ CLIPPED = ("logistic", "huber_svm", "squared", "huber_residual")
 # Coefficients are whole numbers of 2^-20 of norm at most 2^12: every partial sum of a margin is then exact.
 cdef double LARGEST_COEF = 4294967296.0
 cdef double EXACT = 9007199254740992.0
-# Rows whose residuals every path leaves behind: its smallest block.
+# Rows of a call for residuals: the smallest block of any path, which keeps the residuals of all its rows.
 cdef Py_ssize_t RESIDUAL_ROWS = 16
 # A row's part along one direction, in units of 2^-20, counts as at most 2^25: squares of 2^12 such add up to 2^62.
 cdef int64_t LARGEST_PART = 1 << 25
@@ -315,7 +315,7 @@ cdef class ClippedRows(GridRows):
         self, const ClipPass *p, const ClipModel *models, Py_ssize_t count, Py_ssize_t start, Py_ssize_t end,
         int64_t *hi, int64_t *lo,
     ):
-        """Rows that are kept by columns: one kernel for any number of models."""
+        """Add the sums of rows that are kept by columns, for any number of models."""
         cdef Py_ssize_t rows, size = count * self.q, vectors = count * (p.X.d + 1) * 8    # lanes of the widest path
         cdef double[::1] scratch = np.empty(vectors + size + 8)
         cdef double *sums = on_cache_line(&scratch[0])
@@ -359,7 +359,7 @@ cdef _set_loss(ClipPass *p, kernel, double width):
 
 
 cdef _check_model(const double[::1] coef, double clip, double per_unit):
-    """Outside these limits sums would be rounded."""
+    """Refuse coefficients, clips and units beyond the limits within which sums are exact."""
     cdef double total = 0.0
     cdef Py_ssize_t j
     for j in range(coef.shape[0]):

@@ -1,4 +1,4 @@
-"""Bounded rows of the grid: what is known of each row before a pass, and copies of them that later passes read.
+"""Bounded rows of the grid: facts about each row that all passes share, and copies that later passes read.
 
 `clip.md`, section 1.
 """
@@ -14,7 +14,7 @@ from dplr._core._tiles cimport GRID, MOST_BLOCK_ROWS, MOST_COLUMNS, TILE_ROWS, C
 from dplr._core._weights cimport check_weights
 
 
-_FEW_ROWS = 1 << 20  # whose targets are looked at together
+_FEW_ROWS = 1 << 20  # rows whose targets are converted together
 
 
 def _attach_rows(GridRows self, const floating[:, :] X):
@@ -26,15 +26,15 @@ def _attach_rows(GridRows self, const floating[:, :] X):
 
 
 cdef class GridRows:
-    """Rows and targets of one array with what every pass needs to know of them: at most three numbers per row.
+    """Rows and targets of one array with facts that every pass needs: at most three numbers per row.
 
     Parameters
     ----------
     X, y : (n, d) float64 or float32, any strides, and (n,). X is referenced, not copied: it must not change.
-    row_map : the way of a row into the scaled problem.
-    weights : (n,) from 0 to 1: what residuals are multiplied by, and then truncated; None for ones. Referenced where
+    row_map : the map from raw rows to scaled rows.
+    weights : (n,) from 0 to 1, by which residuals are multiplied and then truncated; None for ones. Referenced where
         they lie side by side.
-    room : where what is learnt of rows, and a copy of them, is written: n -> zeros (n,) of float64; None for memory.
+    room : makes the arrays of facts about rows, and of a copy of them: n -> zeros (n,) of float64; None for memory.
 
     Attributes
     ----------

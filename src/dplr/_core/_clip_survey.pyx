@@ -1,4 +1,4 @@
-"""What clipped gradients need to know of a row before the first pass: its norm, its faults, its place in the ball."""
+"""A survey of rows before the first pass of clipped gradients: norms, faults, and projections onto the ball."""
 from libc.math cimport INFINITY, fabs, sqrt
 from libc.stdint cimport int64_t
 
@@ -32,7 +32,7 @@ cdef double read_row(const Rows *X, Py_ssize_t i, double *row) noexcept nogil:
 cdef Py_ssize_t survey_rows(
     ClipPass *p, MeasureRows measure, double *scratch, double *inverse, int64_t *faults
 ) noexcept nogil:
-    """Make signs signed inverse norms. Returns how many rows of a ball are not finite, or outside and left as signs."""
+    """Multiply signs by inverse norms. Returns the number of rows that are not finite, or outside the ball."""
     cdef double *squared = scratch + MOST_BLOCK_ROWS * p.stride
     cdef double *excess = squared + MOST_BLOCK_ROWS + 8
     cdef Py_ssize_t start = 0, rows, r, i, odd = 0
@@ -53,7 +53,7 @@ cdef Py_ssize_t survey_rows(
                 inverse[i] *= inverse_norm(p, squared[r])
             else:
                 odd += 1
-                if p.map.box:      # a box that is not inside the ball: no bound may rest on whoever made it
+                if p.map.box:      # a box that is not inside the ball: no bound may rest on the caller's checks
                     inverse[i] = 0.0
         start += rows
     return odd

@@ -1,7 +1,7 @@
-"""Codes of values: their place among public levels, or the bin they lie in.
+"""Codes of values: their place among public levels, or the number of their bin.
 
-Texts are found in a hash table of the levels. No cluster of slots is longer than `MOST_PROBES`, and no text is longer
-than the longest level when it is hashed: whoever chooses the texts cannot make a row slow.
+Texts are found in a hash table of the levels. No cluster of slots is longer than `MOST_PROBES`, and no text is hashed
+that is longer than the longest level, so no choice of texts can make a row slow.
 """
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
@@ -27,13 +27,13 @@ cdef class NumberCodes:
 
     def __cinit__(self, const double[::1] knots, const int32_t[::1] codes, const int32_t[::1] near, int64_t low):
         if codes is not None and (codes.shape[0] != knots.shape[0] or knots.shape[0] == 0):
-            raise ValueError("a code for each knot")
+            raise ValueError("codes must have an entry for each knot, of which there is at least one")
         if near is not None and (near.shape[0] == 0 or codes is None or not -2**52 <= low <= 2**52):
-            raise ValueError("whole numbers near 0, with codes")
+            raise ValueError("near must have entries, codes beside it, and a low of size up to 2^52")
         self.owners = (knots, codes, near)
         self.count = knots.shape[0] + 1 if codes is None else max(max(codes), -1 if near is None else max(near)) + 1
         if codes is not None and min(codes) < 0 or near is not None and min(near) < UNKNOWN:
-            raise ValueError("codes from 0 on")
+            raise ValueError("codes must be 0 or more")
         self.knots.count = knots.shape[0]
         self.knots.knots = &knots[0] if self.knots.count else NULL
         if codes is not None:
@@ -43,7 +43,7 @@ cdef class NumberCodes:
 
 
 cdef class TextCodes:
-    """Codes of texts: each of these levels, as bytes, has its place as code. Raises where no table is sparse enough."""
+    """Codes of texts: the code of a level, given as bytes, is its place. ValueError if too many hashes collide."""
 
     def __cinit__(self, list levels):
         cdef uint64_t size = 16
@@ -55,13 +55,13 @@ cdef class TextCodes:
         while not self.enter(levels, size):
             size *= 2
             if size > MOST_SPARSE * <uint64_t> (len(levels) + 16):
-                raise ValueError("levels whose hashes differ")
+                raise ValueError("levels must have hashes that differ: too many of them collide")
 
     def __dealloc__(self):
         PyMem_Free(self.texts.slots)
 
     cdef bint enter(self, list levels, uint64_t size) except -1:
-        """Make a table of that size; whether its clusters are short."""
+        """Make a table of that size; returns whether its clusters are short enough."""
         cdef uint64_t place
         cdef uint64_t hashed
         cdef int64_t start = 0, length
@@ -87,7 +87,7 @@ cdef class TextCodes:
 
 
 cdef uint64_t longest_cluster(const Slot *slots, uint64_t size) noexcept:
-    """Full slots one after the other; the last is before the first."""
+    """The largest number of full slots in a row; the first slot follows the last."""
     cdef uint64_t place, run = 0, longest = 0
     for place in range(2 * size):
         run = run + 1 if slots[place & (size - 1)].code >= 0 else 0
@@ -110,7 +110,7 @@ cdef void codes_of_numbers(const Knots *known, const double *values, Py_ssize_t 
 
 
 cdef inline int32_t code_near(const Knots *known, double value) noexcept nogil:
-    """Of a whole number, by a table."""
+    """The code of a whole number, from a table."""
     cdef int64_t whole
     if known.low <= value <= known.high:
         whole = <int64_t> value
@@ -119,7 +119,7 @@ cdef inline int32_t code_near(const Knots *known, double value) noexcept nogil:
 
 
 cdef inline int32_t code_of_level(const Knots *known, double value) noexcept nogil:
-    """Of any number that may be a level."""
+    """The code of a number that may be a level."""
     cdef Py_ssize_t reached = knots_up_to(known, value)
     if reached > 0 and known.knots[reached - 1] == value:
         return known.codes[reached - 1]
@@ -127,7 +127,7 @@ cdef inline int32_t code_of_level(const Knots *known, double value) noexcept nog
 
 
 cdef inline int32_t code_of_bin(const Knots *known, double value) noexcept nogil:
-    """Of a number in a bin."""
+    """The code of the bin of a number."""
     if value != value:
         return MISSING
     if value - value != 0:
@@ -162,7 +162,7 @@ cdef void codes_of_texts(
 
 
 cdef const uint8_t *text_at(const Piece *piece, int64_t place, int64_t *size) noexcept nogil:
-    """Where a text lies, and its size: -1 where a view leads nowhere."""
+    """The address of a text, and its size; -1 where a view points outside its buffers."""
     cdef int32_t ends[2]
     cdef int32_t view[4]
     cdef int64_t wide[2]

@@ -1,5 +1,5 @@
-"""Where Newton's method gets its sums over rows: `NativeSums` reads an array on one thread without Python in between;
-`CalledSums` asks a Python function, which may use threads or read files.
+"""Sums over rows for Newton's method: `NativeSums` reads an array on one thread without Python; `CalledSums` calls a
+Python function, which may use threads or read files.
 """
 import numpy as np
 
@@ -11,7 +11,7 @@ from dplr._core._loss cimport LossRows, Sums, loss_shape
 
 
 cdef class DataSums:
-    """Where sums over rows come from."""
+    """The base of sums over rows."""
 
     cdef int measure(self, double *coef, bint hessian) except -1:
         """Fill `gradient` and, where asked, the upper triangle of `hessian`. Abstract: Cython has no keyword for it."""

@@ -1,5 +1,5 @@
-# Vectors and small dense matrices, for Newton's method and the sums that it asks for. Plain loops in a fixed order: no
-# library decides a bit.
+# Vectors and small dense matrices, for Newton's method and its sums. Plain loops in a fixed order, so that results do
+# not depend on the version of a library.
 from libc.math cimport sqrt
 
 

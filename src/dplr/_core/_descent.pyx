@@ -1,4 +1,4 @@
-"""Around a released sum: limbs to whole grid units before it, and one step down the slope after it."""
+"""Two helpers of the descent: exact sums in whole grid units, before noise, and a step along the gradient, after it."""
 from libc.stdint cimport int64_t
 
 

@@ -1,7 +1,7 @@
 """Rows of a table as rows of the model: each column of the table fills its columns of the matrix.
 
-What a value counts as is public and comes in arrays: for a number what a missing one counts as; for a code which of
-the columns holds what. A kernel reads a value, looks it up, and writes. Columns that are not written are zero before.
+The entries that a value becomes are public and come in arrays: for numbers the filler of a missing one, for each code
+a column and its entry. A kernel reads a value, looks it up, and writes. Columns that are not written are zero before.
 """
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from libc.math cimport NAN
@@ -78,11 +78,11 @@ cdef class Feature:
         if known is not None:
             self.take_codes(known, numbers, places, held)
         elif values.holds == "text":
-            raise ValueError("numbers, or codes of texts")
+            raise ValueError("a column of text must have codes")
         if entries is not None:
             self.take_entries(entries)
         elif known is not None and values.holds not in ("text" if isinstance(known, TextCodes) else "numbers", "nulls"):
-            raise ValueError("codes of the values that the column holds")
+            raise ValueError("codes must be of the kind of values that the column holds")
         elif values.keyed:
             self.read_entries()
         elif values.kind in (INT8, UINT8, BYTES, BITS):
@@ -94,7 +94,7 @@ cdef class Feature:
     cdef int take_codes(
         self, known, const double[::1] numbers, const int32_t[::1] places, const double[::1] held
     ) except -1:
-        """How values are found, and what their codes stand for."""
+        """Set the codes of values, and the entries that codes stand for."""
         cdef Py_ssize_t code, codes = places.shape[0]
         if isinstance(known, TextCodes):
             self.job.texts = &(<TextCodes> known).texts
@@ -113,7 +113,7 @@ cdef class Feature:
         return 0
 
     cdef int make_entries(self) except -1:
-        """For the dictionary of each piece."""
+        """Allocate entries for the dictionary of each piece."""
         self.job.keyed = True
         self.job.entries = <Entries *> PyMem_Calloc(self.values.pieces.count + 1, sizeof(Entries))
         if self.job.entries == NULL:
@@ -121,13 +121,13 @@ cdef class Feature:
         return 0
 
     cdef int take_entries(self, entries) except -1:
-        """A dictionary whose entries were looked up."""
+        """Take entries of a dictionary that the caller has looked up, for all pieces."""
         cdef Py_ssize_t k
         cdef const int32_t[::1] codes
         cdef const double[::1] numbers
         cdef Entries all_pieces
         if self.values.keyed or self.values.holds != "numbers" or len(entries) == 0:
-            raise ValueError("keys and entries")
+            raise ValueError("entries must not be empty, and the values must be their keys")
         all_pieces.length, all_pieces.codes, all_pieces.numbers = len(entries), NULL, NULL
         if self.job.places != NULL:
             codes = entries
@@ -232,11 +232,11 @@ cdef class Features:
         cdef const int64_t *places = NULL
         cdef Feature feature
         if marks.shape[0] != 2 or marks.shape[1] != count:
-            raise ValueError("two marks for each feature")
+            raise ValueError("marks must have two rows, and a column for each feature")
         for feature in self.features:
             check_rows(&feature.values.pieces, start, index, n)
             if feature.job.first < 0 or feature.job.first + feature.width > width:
-                raise ValueError("a matrix with the columns of each feature")
+                raise ValueError("out must have all columns of each feature")
         if n == 0 or count == 0:
             return
         if index is not None:

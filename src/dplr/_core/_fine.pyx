@@ -24,7 +24,7 @@ cdef double _LONG = 2.0**400
 
 @lru_cache
 def square_low(double cut):
-    """What the rounded square of the slope at the turn of the soft logistic loss lacks."""
+    """The rounding error of the squared slope at the turn of the soft logistic loss: exact minus rounded."""
     with localcontext(Context(prec=80, traps=[])):
         c = Decimal(cut)
         size = c / (1 + (1 - c).sqrt())

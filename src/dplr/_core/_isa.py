@@ -1,4 +1,4 @@
-"""Which CPU path the kernels take: the fastest that was measured, or the one that DPLR_ISA names."""
+"""The CPU path of the kernels: the fastest one in measurements, or the one that DPLR_ISA names."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""A convex loss that is known by its slope at knots: what every kernel takes beside the losses that it knows by name.
+"""A convex loss given by its slope at knots, which every kernel takes beside the losses that it implements by name.
 
 `loss.md` and `clip.md` count its roundings.
 """
@@ -9,7 +9,7 @@ import numpy as np
 from dplr._core._tiles cimport OF_FAMILY, OF_MARGIN, OF_RESIDUAL
 
 FORMS = {"margin": OF_MARGIN, "residual": OF_RESIDUAL, "family": OF_FAMILY}
-# Knots have smaller numbers: a place between them then keeps enough digits.
+# The largest size of a knot's number, so that a place between knots keeps enough digits.
 MOST_KNOTS = 2**16
 
 

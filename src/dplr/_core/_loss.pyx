@@ -1,4 +1,4 @@
-"""Sums of a loss's gradient, Hessian and value over bounded rows: groups, compensation, and the gateway.
+"""Sums of a loss's gradient, Hessian and value over bounded rows: groups, compensation, and the call from Python.
 
 Rows go through one CPU path in groups of GROUP_ROWS, summed plainly; groups and chunks of CHUNK_ROWS are added with
 compensation. Chunks are merged in order, so that threads, which take whole chunks, change no bit. `loss.md` bounds the
@@ -34,7 +34,7 @@ SOFT_WIDTHS = {"soft_logistic": (2.0**-100, 1.0), "soft_huber": (2.0**-100, 2.0*
 
 @lru_cache
 def turn_of(double cut):
-    """Where the soft logistic loss turns, the square of its slope there, and its constant below: rounded once."""
+    """The turn of the soft logistic loss, its squared slope there, and its constant below it, each rounded once."""
     if cut == 1:
         return -np.inf, 1.0, 0.0
     with localcontext(Context(prec=80, traps=[])):
@@ -103,8 +103,8 @@ cdef class LossRows:
     Parameters
     ----------
     X, y : (n, d) float64 or float32, and (n,). Referenced, not copied.
-    row_map : the way of a row into the scaled problem.
-    weights : (n,) from 0 to 1: what a row's residual, second derivative and loss are multiplied by; None for ones.
+    row_map : the map from raw rows to scaled rows.
+    weights : (n,) from 0 to 1, by which a row's residual, second derivative and loss are multiplied; None for ones.
         Referenced where they lie side by side.
     """
 

@@ -1,4 +1,4 @@
-"""Residuals, gradient and Hessian of bounded rows, the portable way; and odd rows, settled here on every path.
+"""Residuals, gradient and Hessian of bounded rows on the portable path; and odd rows, bounded here on every path.
 
 `tile_loss.h` has the same steps in vectors. Results differ between paths in their last bits only.
 """
@@ -185,7 +185,7 @@ cdef void curve(
 
 
 cdef double bounding_factor(const LossPass *p, const double *row, const LossWork *work) noexcept nogil:
-    """What is multiplied into a row of the block."""
+    """The factor that bounds a row of the block."""
     cdef double total = 0.0
     cdef Py_ssize_t j
     if p.map.box:

@@ -34,7 +34,7 @@ cdef struct Work:
 
 
 cdef Py_ssize_t even(Py_ssize_t n_columns) noexcept nogil:
-    """The portable Gram kernel takes columns in pairs."""
+    """The number of columns, rounded up to an even one: the portable Gram kernel takes columns in pairs."""
     return (n_columns + 1) & ~<Py_ssize_t> 1
 
 
@@ -183,7 +183,7 @@ def add_moments(
     Parameters
     ----------
     X, y : the block; any strides. y holds labels where the map has them, else numbers.
-    row_map : the way of a row into the scaled problem.
+    row_map : the map from raw rows to scaled rows.
     scratch : of `moments_work_size(d)` doubles. Contents on entry do not matter.
     hi, lo : (q, q) limbs, upper triangle, q = d + (intercept > 0) + 1; 0 <= lo < 2^32 on entry and on return.
     faults : (2,) rows with a NaN or an infinity, which count as x = 0 and y = 0; other rows with an unknown label,
@@ -244,7 +244,7 @@ def add_moments(
             elif beyond:
                 outside[0] += count_outside(work.squared_norm, rows, d)
             if multiplied:
-                # The excess is of no more use: the rows are settled.
+                # The rows are settled, so the scratch of the excess is free for the factors.
                 load_factors(tiles, given, of_rows, start, rows, work.excess)
                 multiply_rows(tiles, &work, columns, rows, intercept, work.excess)
             if tiles == NULL:

@@ -1,4 +1,4 @@
-"""Newton's method with a certificate, for sums of convex losses and a ridge, wherever the sums come from.
+"""Newton's method with a certificate, for the sum of convex losses and a ridge, over any source of sums.
 
 Few rows: Newton. Many rows: Newton on a sample; then minima of a model, which is the sample corrected to agree with all
 rows where they were read; and where the model does not help, L-BFGS. Nothing here decides how small the gradient must
@@ -72,7 +72,7 @@ cdef class Model(DataSums):
             self.gradient[j] = every.gradient[j]
 
     cdef double left(self, const double *step) noexcept:
-        """Which share of the gradient a step to the model's minimum may leave: a guess.
+        """An estimate of the share of the gradient that remains after a step to the model's minimum.
 
         The correction's share of the curvature along the step, times how much that changed since it was corrected.
         """
@@ -88,7 +88,7 @@ cdef class Model(DataSums):
 
 
 cdef class Search:
-    """A point, its gradient, and the way from there.
+    """The state of a search for the minimum: a point, its gradient, and the data of the next step.
 
     The objective is the sum of losses + ridge ||w - center||^2 / 2 + linear.w. `hessian` is that of the losses at the
     point, measured if `is_measured` and else modelled; None where it is not known.
@@ -147,7 +147,7 @@ cdef class Search:
         return 0
 
     cdef void follow(self, Search other) noexcept:
-        """Go to the point of another search, and take its gradient. The Hessian must be known there already."""
+        """Copy point and gradient from another search. The Hessian must be known there already."""
         memcpy(self.point, other.point, self.q * sizeof(double))
         memcpy(self.gradient, other.gradient, self.q * sizeof(double))
         self.gradient_norm = self.mark = other.gradient_norm
@@ -268,7 +268,7 @@ cdef class Search:
         return self.gradient_norm <= share * before
 
     cdef void remember(self):
-        """Make room for L-BFGS."""
+        """Allocate the pairs of L-BFGS."""
         self.steps, self.changes = np.zeros((PAIRS, self.q)), np.zeros((PAIRS, self.q))
         self.products = np.zeros(PAIRS)
         self.pairs = 0

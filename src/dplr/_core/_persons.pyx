@@ -1,9 +1,8 @@
 """Numbers for ids, by hash tables.
 
-A table is a power of two of slots, (hash, code + 1), probed one after the other. The caller makes it, and a larger one
-where it is half full. The caller also bounds the probes: where somebody chose ids whose hashes collide, the pass
-ends, and the caller takes another way. Two integers have one hash only where they are equal; for texts `all_same`
-compares every byte.
+A table has a power of two of slots, (hash, code + 1), probed one after the other. The caller makes it, and a larger one
+when it is half full. The caller also limits the probes: if an attacker chose ids whose hashes collide, the pass ends,
+and the caller uses another method. Different integers have different hashes; for texts `all_same` compares all bytes.
 """
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp
@@ -21,7 +20,7 @@ def hash_integers(const int64_t[::1] values, int64_t[::1] hashes):
     """Write the hash of each integer."""
     cdef Py_ssize_t row, n = values.shape[0]
     if hashes.shape[0] != n:
-        raise ValueError("as many hashes as values")
+        raise ValueError("there must be as many hashes as values")
     with nogil:
         for row in range(n):
             hashes[row] = <int64_t> mixed(<uint64_t> values[row])
@@ -34,7 +33,7 @@ def hash_texts(const uint8_t[::1] data, const int64_t[::1] ends, int64_t[::1] ha
     cdef const uint8_t *text = &data[0] if size > 0 else NULL
     cdef bint outside = False
     if ends.shape[0] != n + 1:
-        raise ValueError("one end more than hashes")
+        raise ValueError("there must be one end more than hashes")
     with nogil:
         for row in range(n):
             place, end = ends[row], ends[row + 1]
@@ -43,12 +42,12 @@ def hash_texts(const uint8_t[::1] data, const int64_t[::1] ends, int64_t[::1] ha
                 break
             hashes[row] = <int64_t> hash_of_text(text + place, end - place)
     if outside:
-        raise ValueError("ends within the data, in order")
+        raise ValueError("ends must lie within the data, in increasing order")
 
 
 cdef int check_table(const int64_t[:, ::1] slots) except -1:
     if slots.shape[0] < 2 or slots.shape[0] & (slots.shape[0] - 1) or slots.shape[1] != 2:
-        raise ValueError("a table of a power of two, at least 2")
+        raise ValueError("slots must have two columns, and a power of two of rows, at least 2")
     return 0
 
 
@@ -58,7 +57,7 @@ def move_slots(const int64_t[:, ::1] slots, int64_t[:, ::1] larger):
     check_table(slots)
     check_table(larger)
     if larger.shape[0] < slots.shape[0]:
-        raise ValueError("a larger table")
+        raise ValueError("the new slots must be a larger table than the old ones")
     with nogil:
         for old in range(slots.shape[0]):
             if slots[old, 1]:
@@ -81,7 +80,7 @@ def number_rows(
     cdef int64_t value, code
     check_table(slots)
     if not 0 <= row <= n or not 0 <= known <= room or counts.shape[0] != room:
-        raise ValueError("rows and ids from 0 on, and as many counts as first rows")
+        raise ValueError("rows and ids must be numbered from 0 on, with as many counts as first rows")
     room = room if room < slots.shape[0] // 2 else slots.shape[0] // 2
     with nogil:
         while row < n:
@@ -121,7 +120,7 @@ def all_same(
     cdef const uint8_t *text = &data[0] if length > 0 else NULL
     cdef bint same = True, outside = False
     if ends.shape[0] != n + 1 or sizes.shape[0] != known:
-        raise ValueError("one end more than codes, and as many sizes as starts")
+        raise ValueError("there must be one end more than codes, and as many sizes as starts")
     with nogil:
         for row in range(n):
             ahead = codes[row + AHEAD] if row + AHEAD < n else -1
@@ -138,5 +137,5 @@ def all_same(
                 same = False
                 break
     if outside:
-        raise ValueError("codes from 0 on, and texts within the data")
+        raise ValueError("there must be codes from 0 on, below the number of starts, and texts within the data")
     return same

@@ -16,8 +16,8 @@ cdef enum:
 def scan_rows(const uint8_t[::1] data, Py_ssize_t start, int state, int delimiter):
     """Read data[start:] -> (state, row, fault).
 
-    `row` is where the last row begins that has begun, or -1 if none began after `start`; rows before it are whole.
-    `fault` is where the first quote or the first byte behind one stands that must not, or -1; the scan ends there.
+    `row` is the place where the last row begins, or -1 if none begins after `start`; rows before it are whole. `fault`
+    is the place of the first quote, or byte after a quote, that is not allowed, or -1; the scan ends there.
     """
     cdef Py_ssize_t place, row = -1, fault = -1, n = data.shape[0]
     cdef uint8_t byte

@@ -49,7 +49,7 @@ cdef void snap_to_box(
 
 
 cdef inline bint is_outside(double value, const Map *to_grid, Py_ssize_t j) noexcept nogil:
-    """Decided by what `snap_to_box` adds to the excess: a value that counts makes its row odd on every path."""
+    """Whether a value lies outside its bounds, by the excess that `snap_to_box` adds, so that all paths agree."""
     cdef double v = (value - to_grid.shift[j]) * to_grid.scale[j]
     cdef double clamped = v if v < to_grid.high[j] else to_grid.high[j]
     clamped = clamped if clamped > to_grid.low[j] else to_grid.low[j]

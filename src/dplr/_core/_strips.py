@@ -53,7 +53,7 @@ def strip_table() -> tuple[array[int], array[int]]:
 
 
 def _context(digits: int) -> Context:
-    """A context of our own: a trap of the caller's would end a fit, and a small largest exponent never let it end."""
+    """A context that does not depend on the caller's, whose traps or exponent limits could stop or never end a fit."""
     return Context(
         prec=digits,
         rounding=ROUND_HALF_EVEN,

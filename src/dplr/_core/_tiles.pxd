@@ -1,4 +1,4 @@
-# What the C headers in `tiles/` say, and the types of the arrays that kernels take.
+# Declarations of the C headers in `tiles/`, and the types of the arrays that kernels take.
 from libc.stdint cimport int64_t, uint8_t
 
 cdef extern from "tiles.h":

@@ -1,4 +1,4 @@
-"""One column of a table where it lies in memory, in one piece or several; and its numbers as float64.
+"""One column of a table in memory, in one piece or several, read in place; and its numbers as float64.
 
 A number becomes the nearest float64, a missing value NaN. Each value is read by itself. Rows are `first`, `first + 1`
 and so on; or, with an index, its entries less `first`.
@@ -57,7 +57,7 @@ cdef class Values:
         cdef const int64_t *rows = NULL
         cdef int64_t first
         if self.keyed or self.holds != "numbers":
-            raise ValueError("numbers that are not keys")
+            raise ValueError("the values must be numbers, and not keys of a dictionary")
         check_rows(&self.pieces, start, index, n)
         if index is not None and n > 0:
             rows = &index[0]
@@ -70,7 +70,7 @@ cdef class Values:
                 rows = rows + run if rows else NULL
 
     cdef int make_room(self, Py_ssize_t count) except -1:
-        """For that many pieces, which the caller fills."""
+        """Allocate that many pieces, which the caller fills."""
         self.pieces.count = count
         self.pieces.each = <Piece *> PyMem_Calloc(count + 1, sizeof(Piece))
         self.pieces.firsts = <int64_t *> PyMem_Calloc(count + 1, sizeof(int64_t))
@@ -101,7 +101,7 @@ def array_values(array):
     cdef str letter = (<bytes> held.view.format).decode()
     kind = _KINDS.get((_ALIKE.get(letter, letter), held.view.itemsize))
     if held.view.ndim != 1 or kind is None:
-        raise ValueError("a vector of numbers or booleans")
+        raise ValueError("the array must be one-dimensional, and hold numbers or booleans")
     values.make_room(1)
     values.kind, values.owner = kind, held
     values.pieces.each[0].kind = values.kind
@@ -112,7 +112,7 @@ def array_values(array):
 
 
 cdef int check_rows(const Pieces *pieces, int64_t start, const int64_t[::1] index, Py_ssize_t n) except -1:
-    """Raise for rows that are not there."""
+    """Raise IndexError for rows outside the column."""
     cdef int64_t rows = pieces.firsts[pieces.count]
     cdef Py_ssize_t k
     cdef bint within = True
@@ -123,7 +123,7 @@ cdef int check_rows(const Pieces *pieces, int64_t start, const int64_t[::1] inde
         for k in range(index.shape[0]):
             within &= 0 <= index[k] < rows
     if not within:
-        raise IndexError("rows of the column")
+        raise IndexError("rows must lie within the column")
     return 0
 
 

@@ -1,4 +1,4 @@
-# What rows may be multiplied by: weights and, in the Gram kernel, multipliers.
+# Factors of rows: weights and, in the Gram kernel, multipliers.
 from libc.math cimport sqrt
 from libc.stdint cimport int64_t
 

@@ -53,7 +53,7 @@ from dplr.problem.fit import History
 from dplr.problem.losses import Loss
 from dplr.rows import LabelRule, Table, Target, as_table, as_target, check_shapes
 
-# A number in a model file has so many bytes more than a zero, at most: a sign, 17 digits and an exponent.
+# The most bytes that a number in a model file takes beyond those of a zero: a sign, 17 digits and an exponent.
 _DIGITS = 22
 
 
@@ -74,7 +74,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
     trimmed_ : int or None
         Number of directions that `"fm"` dropped as drowned in noise. None for other mechanisms.
     features_ : RandomFourierFeatures or None
-        What made the rows, to be applied to raw ones. None where nothing did.
+        Transformer that made the rows that were fitted, to be applied to raw rows. None where there was none.
     ranges_ : dict
         Name to the range to which a number is clipped. Empty where none were released.
     privacy_ : PrivacyStatement
@@ -167,13 +167,13 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         return model
 
     def _take(self, done: Released) -> Self:
-        """Become the model that a release gives, in the user's units."""
+        """Set the coefficients of a release, in the user's units, and all its other attributes."""
         models = [done.record.prep.to_user_units(coef) for coef in done.coefs]
         self._set_coef(np.array([coef for coef, _ in models]), np.array([intercept for _, intercept in models]))
         return self._adopt(done.record, done.statement, done.histories)
 
     def _adopt(self, record: Record, statement: PrivacyStatement, histories: Sequence[History | None]) -> Self:
-        """Set what is known of a release, after a fit, a refit or the reading of a file: nothing else sets it."""
+        """Set the attributes of a release except coefficients. Fits, refits and readers of files set them only here."""
         self._record = record
         self.privacy_ = statement
         released = record.parts[0]
@@ -186,7 +186,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         return self
 
     def _set_coef(self, coef: NDArray[np.float64], intercept: NDArray[np.float64]) -> None:
-        """From (models, n_features) and (models,)."""
+        """Set `coef_` and `intercept_` from arrays (models, n_features) and (models,)."""
         raise AttributeError("each model sets its coefficients in its own shape")
 
     def _fit_model(self, X: Any, y: Any, sample_weight: Any, person: Any, refused: dict[str, Any]) -> Self:
@@ -270,7 +270,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         return ledger.file_of(self._of(done[0], ready))
 
     def _check_file(self, keep: Callable[[Any], bytes], ready: Ready, planned: Planned) -> None:
-        """Refuse a model that its file cannot hold before anything is spent: all but its numbers is known."""
+        """Refuse a model that no file can hold before anything is spent: only its numbers are not known yet."""
         done = blank(ready, planned)
         try:
             most = len(keep(self._of(done, ready))) + _DIGITS * done.size
@@ -319,7 +319,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         strict: bool = False,
         streamed: Streamed | None = None,
     ) -> Ready:
-        """Rows whose shapes and types are checked, and all that is public of them: no value but ids is looked at."""
+        """Rows with checked shapes and types, and their public facts. No value is read, except ids of persons."""
         X, features = handed_over(data.X)
         if isinstance(self.public, tuple):
             check_map(self.public[0], features)
@@ -337,7 +337,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         return Ready(intake, facts, named, data.weight_column)
 
     def _name_columns(self, facts: PublicFacts) -> None:
-        """The columns of X that are seen, in the order of `coef_`."""
+        """Set the number and names of the columns that the bounds name, in the order of `coef_`."""
         layout = facts.layout
         if layout is not None and layout.named:
             self.n_features_in_, self.feature_names_in_ = len(layout.columns), np.array(layout.features, dtype=object)
@@ -359,7 +359,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
             validate_data(self, X, skip_check_array=True)
             X = table
         elif type(X) is np.ndarray and X.ndim == 2 and X.dtype.char in "df" and X.size:
-            # Nothing is left to check in a plain matrix of floats, and the general check takes longer than small sums.
+            # A plain matrix of floats needs no further check, and the general check takes longer than small sums.
             self.n_features_in_ = X.shape[1]
             self.__dict__.pop("feature_names_in_", None)
         else:
@@ -374,11 +374,11 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         return y
 
     def _label_rule(self, bounds: Bounds | None) -> LabelRule | None:
-        """How the labels of a classifier are told; None for numbers."""
+        """The rule for the labels of a classifier; None for numbers."""
         return None
 
     def _check_declared(self) -> None:
-        """For a strict ledger: nothing that the statement needs may have to be read from the data."""
+        """With a strict ledger, refuse parameters that would read a fact of the statement from the data."""
 
     def _not_covered(self, levels: Sequence[float], callers: Callers) -> tuple[str, ...]:
         """The facts about the callers of a fit that its statement must name; the user is warned of each."""

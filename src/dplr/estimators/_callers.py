@@ -1,8 +1,7 @@
 """The functions that called a fit: those of scikit-learn, and of other estimators that are built on it.
 
-scikit-learn has no way for an estimator to learn which client asks: tags say what the estimator can do, metadata
-routing sends weights and groups, and neither says who asks. So we look at the frames that called us, once for each
-fit.
+An estimator cannot ask scikit-learn which client calls it: neither tags nor metadata routing name the client. So we
+read the frames of the call stack, once for each fit.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-# Rooms of scikit-learn that fit nothing of their own: clone, tags, validation, workers.
+# Subpackages of scikit-learn that fit nothing themselves: clone, tags, validation, workers.
 _PLUMBING = frozenset({"base", "utils", "_config"})
 
 
@@ -34,7 +33,7 @@ class Caller:
 
     @property
     def function(self) -> str:
-        """Its name without the functions inside it."""
+        """The name of the function, or of the function that it is defined in."""
         return self.name.partition(".<locals>")[0]
 
     @property

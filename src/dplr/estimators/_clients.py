@@ -1,4 +1,4 @@
-"""Which scikit-learn client is asking: some break the promise of the model inside them.
+"""Clients of scikit-learn that break the promise of the model inside them, by the functions that called a fit.
 
 Four things void the statement of a fit. A client fits something of its own to the private rows, without noise; it
 gives one fit the same record twice; it chooses rows by what other rows hold; or it renames labels by the labels that
@@ -40,7 +40,7 @@ def _always(_: Any, __: Locals) -> bool:
 class Client:
     """A client and what it does with rows; `own_fit`: it learns from them even where our `fit` is not called.
 
-    `when` says whether it does so here, or which of its parts does.
+    `when` returns whether it does so in this call, or the names of its parts that do.
     """
 
     name: str
@@ -72,7 +72,7 @@ def _draws_persons(estimator: Any, variables: Locals) -> bool:
 
 
 def _draws_by_weight(_: Any, variables: Locals) -> bool:
-    """Before scikit-learn 1.8 weights are among the parameters of the fit; a frame with neither is not understood."""
+    """Whether a bag draws by weights. Before scikit-learn 1.8 these are in `fit_params`; without both, a KeyError."""
     weights = (
         variables["sample_weight"] if "sample_weight" in variables else variables["fit_params"].get("sample_weight")
     )
@@ -303,7 +303,7 @@ _RANSAC = Client(
 )
 
 _BAG = "_parallel_build_estimators"
-# The function of scikit-learn that calls us, in the parent process or in a worker.
+# Function of scikit-learn that calls a fit, in the parent process or in a worker -> the clients that it may be.
 REFUSED: dict[str, Client | tuple[Client, ...]] = {
     "CalibratedClassifierCV.fit": _CALIBRATED,
     "_fit_classifier_calibrator_pair": _CALIBRATED,
@@ -324,7 +324,7 @@ REFUSED: dict[str, Client | tuple[Client, ...]] = {
     "SelfTrainingClassifier.fit": _SELF_TRAINED,
     "RANSACRegressor.fit": _RANSAC,
 }
-# It takes a ValueError for one of its own: a client calls the pipeline no regressor, or goes on in workers.
+# This function catches a ValueError: its client then takes the pipeline for another kind of estimator, and goes on.
 _SWALLOWING = "Pipeline.__sklearn_tags__"
 FOLDING = frozenset(
     {
@@ -339,7 +339,7 @@ FOLDING = frozenset(
 )
 
 
-# Told once for each client or splitter: a client asks many times in one fit. By identity: some have no hash.
+# Clients and splitters that were warned of, by identity, since some have no hash: each is warned of once.
 _notices: dict[int, weakref.ref[Any]] = {}
 
 
@@ -379,7 +379,7 @@ def warn_of_own_fit(estimator: Any, callers: Callers) -> None:
 
 
 def warn_of_folds(estimator: Any, callers: Callers) -> None:
-    """Warn if folds are cut so that one record moves others: to a fit, each of them is one more that changed."""
+    """Warn if folds are cut so that one record moves others: then a fit sees several changed records, not one."""
     for caller in callers:
         if caller.room and caller.name in FOLDING:
             _check_folds(estimator, caller.variables)
@@ -426,7 +426,7 @@ _CUTS = {
 
 
 def _warn(message: str, about: Any) -> None:
-    """Once for each client or splitter, at the line of the user's that called scikit-learn."""
+    """Warn once for each client or splitter, at the user's line that called scikit-learn."""
     key = id(about)
     if key in _notices and _notices[key]() is about:
         return

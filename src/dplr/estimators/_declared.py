@@ -1,4 +1,4 @@
-"""An estimator from the options that it declares: constructor, limits and docstring."""
+"""The decorator that makes the constructor, limits and docstring of an estimator from its annotated options."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def option(default: float, least: float, largest: float) -> Any:
 def estimator(kind: type[T]) -> type[T]:
     """Make the constructor of an estimator from its annotated attributes and those of its bases.
 
-    It stores what it is given, as scikit-learn expects; `fit` checks it. The docstring gets the entries of options and
-    attributes that it leaves out.
+    The constructor stores its arguments unchanged, as scikit-learn expects; `fit` checks them. Entries of options and
+    attributes that the docstring lacks are taken from the bases.
     """
     made = dataclass(kw_only=True, eq=False, repr=False)(kind)
     setattr(made, "__init__", suggests(made.__init__))  # noqa: B010  mypy takes no assignment to a method

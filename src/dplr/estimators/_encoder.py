@@ -60,7 +60,7 @@ class BoundsEncoder(Drawn, TransformerMixin, BaseEstimator):  # type: ignore[mis
         self.ranges = ranges
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
-        """Do nothing: all that counts is declared.
+        """Check the bounds; nothing is learned from rows.
 
         Parameters
         ----------

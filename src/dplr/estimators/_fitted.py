@@ -20,9 +20,9 @@ class Fitted:
     coef_: Any
     _alias: str | None = None  # the user's name of it, if not that of its type
     _weight_column: str | None = None  # of the table that was fitted, which predictions ignore
-    _counted: bool | None = None  # whether a ledger counted the fit; None where nobody knows: of a file, of a search
+    _counted: bool | None = None  # whether a ledger counted the fit; None where it is not known: from a file, a search
     _searched: bool = False  # whether a private search chose it: the statement is that of the whole search
-    _facts: tuple[str, ...] = ()  # what a statement must say beside what follows from parameters and rows
+    _facts: tuple[str, ...] = ()  # assumptions of the statement that do not follow from parameters and rows
 
     @property
     def coef_names_(self) -> tuple[str, ...]:

@@ -20,9 +20,10 @@ from dplr.rows import as_table, encoded
 
 
 class FeatureRows(np.ndarray[Any, np.dtype[np.float64]]):
-    """Rows that say which map made them, so that a model can say it too: an array of floats in all else.
+    """An array of rows with the map that made them, so that a model can name the map.
 
-    A selection of rows says it still; whatever else is made of them does not. Read-only, so that it stays true.
+    A selection of rows keeps the map; any other array made of them has none. The array is read-only, so that its rows
+    stay those of the map.
     """
 
     features: FourierMap | None
@@ -45,7 +46,7 @@ class FeatureRows(np.ndarray[Any, np.dtype[np.float64]]):
 
 
 def made_by(rows: NDArray[np.float64], features: FourierMap | None) -> FeatureRows:
-    """Rows that say that this map made them."""
+    """The rows as a read-only array that names this map."""
     rows.flags.writeable = False
     view = rows.view(FeatureRows)
     view.features = features
@@ -59,12 +60,12 @@ def handed_over(X: Any) -> tuple[Any, FourierMap | None]:
         return X, None
     features, plain = X.features, np.asarray(X)
     if features is None or plain.flags.writeable or plain.dtype != np.float64:
-        return plain, None  # whoever writes into the array, or shapes it anew, has other rows
+        return plain, None  # the array was written to or reshaped: its rows are no longer those of the map
     return plain, features if plain.shape[1:] == (2 * features.n_components,) else None
 
 
 def check_map(X: Any, features: FourierMap | None) -> None:
-    """Refuse rows of another map than that of the model; rows that name none are taken as they are."""
+    """Refuse rows made by another map than the model's; rows that name no map are accepted."""
     _, origin = handed_over(X)
     if origin is not None and origin != features:
         fitted = "raw rows" if features is None else str(transformer_of(features))

@@ -29,7 +29,7 @@ MODELS = {
 
 
 def title_of(fitted: Any) -> str:
-    """Model and mechanism."""
+    """The title of a table: model and mechanism."""
     words = SHORTHANDS[fitted._record.mechanism.about.name].words.split(":")[0]
     return f"{MODELS[getattr(fitted, '_kind', 'logistic')]} by {words}"
 

@@ -12,12 +12,12 @@ SCORES = (
     "Scores, plots and choices made on private rows are not covered by this statement: cross-validation spends eps in "
     "every fold, and its scores are not private."
 )
-# Of a fit in this process; of a model from a file nobody knows.
+# Shown for fits in this process only: of a model from a file it is not known whether a ledger counted it.
 UNCOUNTED = "No ledger counted this fit: add up what all releases of these rows cost, or give the next fit a ledger."
 
 
 class Drawn:
-    """For estimators of the top of the package, whose page is `dplr.` and their name; before scikit-learn's bases."""
+    """The notebook view and documentation link of public estimators; must come before the bases of scikit-learn."""
 
     _doc_link_module = "dplr"
     _doc_link_template = DOCUMENTATION + "reference/api/dplr.{estimator_name}.html"

@@ -232,7 +232,7 @@ class Inference:
         return results[0] if len(results) == 1 else dict(zip(fitted.classes_.tolist(), results, strict=True))
 
     def _tested(self, subject: Subject, columns: Sequence[str] | str) -> list[int]:
-        """Positions in the table of the coefficients of some columns; those of reference levels are no part of it."""
+        """Positions in the table of the coefficients of these columns. A reference level has no coefficient there."""
         names, layout = self._columns_of_table()
         entries = [columns] if isinstance(columns, str) else list(columns)
         coefficients = [name for name in entries if name in subject.names]
@@ -355,7 +355,7 @@ class Comparison:
 
     See Also
     --------
-    dplr.compare : Make one.
+    dplr.compare : Compare two models of one release.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """The estimators inside another one that learn from their rows without noise, as `StandardScaler` and `Ridge` do.
 
-Whatever is not known to learn nothing, or to be private, learns.
+An estimator counts as one that learns unless it is on a list here, or is private.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 
 from dplr.estimators._callers import is_of_dplr, is_of_sklearn, is_ours
 
-# What these learn is nothing, the number of columns, or drawn from a seed. The tag `requires_fit` does not tell: a
-# Gaussian process needs no fit to predict, and learns all the same.
+# These learn nothing, or the number of columns, or numbers drawn from a seed. The tag `requires_fit` cannot replace
+# the list: a Gaussian process predicts without a fit, and still learns from one.
 _LEARN_NOTHING = frozenset(
     {
         *("PolynomialFeatures", "FrozenEstimator", "SkewedChi2Sampler", "AdditiveChi2Sampler", "FunctionTransformer"),
@@ -22,7 +22,7 @@ _LEARN_NOTHING = frozenset(
         *("PatchExtractor", "SparseCoder"),
     }
 )
-# These learn nothing unless a parameter asks for a number that the rows decide.
+# These learn nothing unless a parameter has the value that takes a number from the rows.
 _UNLESS = {
     "RBFSampler": ("gamma", "scale"),
     "GaussianRandomProjection": ("n_components", "auto"),
@@ -51,7 +51,7 @@ _MADE_OF = {
 }
 _OPTIONAL = ("transformer", "remainder")
 _DEFAULT = object()
-# The functions of these see all rows at once: they are parameters, or how a row is transformed after a fit.
+# Estimators with a function that sees all rows at once -> these functions: parameters, or a transform after a fit.
 _FUNCTIONS: dict[str, Callable[[Any], list[Any]]] = {
     **dict.fromkeys(("NMF", "MiniBatchNMF"), lambda step: [step.transform]),
     "FunctionTransformer": lambda step: [step.func],
@@ -80,7 +80,7 @@ def seeded(part: Any) -> Iterator[Any]:
 
 
 def with_functions(part: Any, frozen: bool = False) -> Iterator[Any]:
-    """The estimators in `part`, or itself, with a function that may mix rows; so may what others wrote, frozen."""
+    """The estimators in `part`, or itself, with a function that may mix rows; frozen ones of other packages too."""
     if not hasattr(part, "get_params"):
         return
     if not is_of_sklearn(type(part)):
@@ -129,7 +129,7 @@ def is_made_of_others(part: Any) -> bool:
 
 def _inside(part: Any) -> Iterator[Any]:
     """The parts of an estimator that is made of others; `_DEFAULT` where one is missing."""
-    if type(part).__name__ == "SelectFromModel" and part.prefit:  # it says what `FrozenEstimator` says
+    if type(part).__name__ == "SelectFromModel" and part.prefit:  # its estimator is not fitted, as in FrozenEstimator
         return
     for name in _MADE_OF[type(part).__name__]:
         value = getattr(part, name, None)
@@ -140,7 +140,7 @@ def _inside(part: Any) -> Iterator[Any]:
 
 
 def _learns(unit: Any) -> bool:
-    """Whether not all that it knows after its fit was declared, or has noise."""
+    """Whether an estimator learns from its rows without noise."""
     kind = type(unit)
     if is_ours(kind) and hasattr(unit, "predict"):
         return not promises(getattr(unit, "estimator", unit))

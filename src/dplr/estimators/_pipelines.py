@@ -1,5 +1,5 @@
-"""Which steps before a model, or beside it, learned from the private rows: no noise covers them. And which were told
-of persons.
+"""Steps before a model, or beside it, that learned from the private rows without noise, or whose bounds declare
+persons.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _BESIDE: dict[str, _Parts] = {
 }
 
 
-# The functions of scikit-learn that call us, and what of them decides the rows that this fit is given.
+# The functions of scikit-learn that call us, and those of their parts that decide the rows of this fit.
 _DECIDING: dict[str, _Parts] = {
     **_BEFORE,
     **dict.fromkeys(
@@ -91,7 +91,7 @@ def person_before(callers: Callers) -> str | None:
 
 
 def _learned(callers: Callers, tables: Mapping[str, _Parts]) -> list[str]:
-    """The names of parts that learned, except those that are fitting now: they are judged as callers."""
+    """The names of parts that learned, except those that are fitting now, which are callers and checked as such."""
     estimators = []
     for place, parts in _parts(callers, tables):
         candidates = [estimator for part in parts for estimator in learners(part)]

@@ -1,4 +1,4 @@
-"""Checks for a strict ledger: types that say before the reservation that no value can make a conversion fail."""
+"""Checks for a strict ledger, before the reservation: types whose conversion cannot fail, whatever the values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check_columns(X: Any, bounds: Bounds | None) -> None:
 
 
 def check_given(data: RawRows, neighbouring: str, n_rows: int | None) -> None:
-    """Ids are whole numbers or text, and weights numbers: arrays or columns, never lists or objects.
+    """Refuse ids that are not columns of numbers or text, and weights that are not numbers; lists and objects too.
 
     Where the number of persons is public it is declared: rows without an id do not say how many they are of, so no
     count of ids is the same for all tables that differ in one person (unit.md, lemma 7).

@@ -1,4 +1,4 @@
-"""A candidate of a search: its rows before a fit, a fit that is already paid for, its score, and what all share."""
+"""Candidates of a search: their rows, fits that the search has paid for, scores, and checks of all of them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def cost(fitted: Any, ready: Ready) -> int:
 
 
 def check_same_target(trials: Sequence[Trial]) -> None:
-    """Scores are compared, so labels, or the range of a numeric target, must be the same for all candidates."""
+    """Refuse candidates with other labels, or another range of a numeric target: their scores are compared."""
     first = trials[0].ready
     for ready in (trial.ready for trial in trials[1:]):
         same = ready.facts.prep.target == first.facts.prep.target and ready.facts.label_codes == first.facts.label_codes
@@ -78,12 +78,12 @@ def check_same_target(trials: Sequence[Trial]) -> None:
 
 
 def _threshold(facts: PublicFacts) -> float | None:
-    """Above which number a target is the second label; None for labels, and for numbers."""
+    """The number above which a target is the second label; None for declared labels, and for numbers."""
     return None if facts.bounds is None else facts.bounds.threshold
 
 
 def check_same_columns(public: Trial, private: Trial) -> None:
-    """Public rows must look like the private ones: what is compared on them is then what will be fitted."""
+    """Refuse public rows with other columns than the private ones: candidates are compared on them."""
     looks = [(trial.ready.facts.n_features, trial.ready.facts.features) for trial in (public, private)]
     if looks[0] != looks[1]:
         rule = "must have the columns of the private rows, made by the same features"

@@ -1,12 +1,11 @@
 """Uses of private rows that no noise covers, by the clients that call a fit: its statement must name them.
 
-A client of scikit-learn is on one of the lists here, or among those that `_clients` judges, or nobody knows what it
-does with the rows beside our fit. Then the statement says so. An estimator of other packages that is built on
-scikit-learn is never on a list.
+A client of scikit-learn is on one of the lists here, or `_clients` checks it. For any other client the statement says
+that its use of the rows is not known. Estimators of other packages that are built on scikit-learn are on no list.
 
-In a worker the frames of a client are not seen. So a copy of a model, and a model whose tags are asked for, takes with
-it what its statement must say (`remember`), for the models beside it too; where no frame was lost, what the frames say
-counts alone. A worker whose models remember no client says that nobody knows who asked.
+A worker does not have the frames of the client. So a copy of a model, and a model whose tags are read, stores the facts
+that its statement must name (`remember`), and in a worker they count for the models beside it too. Where all frames are
+there, only they count. If no model in a worker has such facts, the statement says that the client is not known.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _CHOOSING = {
     ),
     **dict.fromkeys(("RFECV", "SequentialFeatureSelector"), "columns"),
 }
-# Functions that fit folds: what is chosen by their scores is chosen after them.
+# Functions that fit folds. A choice by their scores comes later, so it is not a fact about the fit of a fold.
 _FOLDS = frozenset(
     {
         *("model_selection.cross_validate", "model_selection.cross_val_predict", "model_selection.learning_curve"),
@@ -110,7 +109,7 @@ def strangers(callers: Callers) -> list[Caller]:
 
 
 def remember(estimator: Any, callers: Callers, original: Any = None, doings: Sequence[Uncovered] = ()) -> None:
-    """Take along what a fit in a worker could not see of the callers that are here, and `doings`.
+    """Store in the estimator the facts about these callers, which a worker cannot see, and `doings`.
 
     `original` is the estimator of which this one is a copy.
     """
@@ -134,7 +133,7 @@ def facts(estimator: Any, callers: Callers) -> tuple[str, ...]:
 
 
 def _doings(callers: Callers, memory: _Memory) -> list[Uncovered]:
-    """The doings of callers, and of one that nobody saw: a union asks its models nothing before its workers do."""
+    """The doings of callers, and `_UNSEEN` where a client may be out of sight, as `FeatureUnion` with workers."""
     unseen = is_cut(callers) and (not memory or callers[-1].variables.get("message_clsname") == "FeatureUnion")
     return uncovered(callers) + [_UNSEEN] * unseen
 
@@ -165,7 +164,7 @@ def _here() -> tuple[int, int]:
 
 
 def _choosers(callers: Callers) -> list[str]:
-    """The clients that chose what this fit is of: it is the last one, and not one of a fold."""
+    """The clients that chose the parameters or columns of this fit, which is the last one and not one of a fold."""
     names = []
     for caller in callers:
         if _is_fold(caller):

@@ -1,4 +1,4 @@
-"""Values as users hand them over: lists, objects, and targets in one column."""
+"""Conversion of lists, objects, and targets in one column."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def choose_table(problem: Problem, classes: Sequence[Any], eps: float, delta: fl
 
 
 def _has_plan(mechanism: Mechanism, problem: Problem, classes: Sequence[Any], approximate: bool) -> bool:
-    """Whether the mechanism plans this problem at an eps and a delta as they are usual."""
+    """Whether the mechanism has a plan for this problem at a usual eps and delta."""
     try:
         plan_models(mechanism, problem, 1.0, _USUAL_DELTA if approximate else 0.0, classes)
     except ValueError:
@@ -76,7 +76,7 @@ def _has_plan(mechanism: Mechanism, problem: Problem, classes: Sequence[Any], ap
 
 
 def expected(mechanism: Tabled, plan: Plan) -> tuple[float, float]:
-    """How far noise is expected to drown a table, 0 where it does not, and the deviation of a scaled coefficient.
+    """The expected noise of a table, in parts of what drowns it (0 below 1), and a scaled coefficient's deviation.
 
     Along a direction with information h the deviation w of a coefficient has w^2 h^2 = h + s^2 + q t^2 (z w)^2, with s
     and t the deviations of the noise on the score and on a cell of the Hessian, and z the quantile of the interval.

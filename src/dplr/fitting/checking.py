@@ -1,4 +1,4 @@
-"""A dry run: what a fit would refuse, and what looks wrong, before anything is spent. For the data holder only."""
+"""A dry run: faults that a fit would refuse, and doubts, before anything is spent. For the data holder only."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from dplr.rows import (
 )
 from dplr.rows import numbers as as_numbers
 
-_SHOWN = 5  # values of a column
-_FEW_VALUES = 100  # whole numbers within so many units often reach both of their bounds
-_NARROW = 0.05  # a share of the bounds that holds nearly all values: wrong units, or bounds that are too wide
-_OUTSIDE = 0.01  # a share of values outside the bounds that looks like wrong units
+_SHOWN = 5  # the most values of a column that a message lists
+_FEW_VALUES = 100  # whole numbers in a range of at most this width often reach both of their bounds
+_NARROW = 0.05  # if nearly all values lie within this share of the bounds, units are wrong or bounds too wide
+_OUTSIDE = 0.01  # if more than this share of values is outside the bounds, units may be wrong
 _ALL = (-math.inf, math.inf)
-_RARE = 0.001  # a share of records that noise will hide
+_RARE = 0.001  # noise hides a label of fewer than this share of the records
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ def check(
 
 
 def _noise(bounds: Bounds | None, loss: Loss, width: int, count: int, unit: Unit) -> str:
-    """From which eps on noise does not drown a fit; empty where that is not known, or the bounds have no plan."""
+    """A sentence about the least useful eps; empty where it is not known, or the bounds have no plan."""
     try:
         classes = bounds.target_classes() if bounds is not None and loss.classification else None
         facts = PublicFacts(

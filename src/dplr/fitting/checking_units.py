@@ -22,7 +22,7 @@ class UnitFindings(NamedTuple):
 
 
 def unit_findings(data: RawRows, n: int) -> UnitFindings:
-    """Ids and weights, each judged apart from the other."""
+    """The findings on ids and on weights, which do not depend on each other."""
     findings = UnitFindings([], [], [], n)
     if data.ids is not None and (counted := _counted(findings, n, data, ids=True)) is not None:
         assert counted.persons is not None
@@ -39,7 +39,7 @@ def unit_findings(data: RawRows, n: int) -> UnitFindings:
 
 
 def _counted(findings: UnitFindings, n: int, data: RawRows, *, ids: bool) -> RowWeights | None:
-    """The weights of rows by ids, or by weights; what a fit would refuse, and tell the data holder, is noted."""
+    """The weights of rows by ids, or by weights; adds errors and warnings of a fit to the findings."""
     with warnings.catch_warnings(record=True, action="always", category=DataWarning) as records:
         try:
             if ids:

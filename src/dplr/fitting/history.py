@@ -1,4 +1,4 @@
-"""The way of a descent in the user's units."""
+"""The path of a descent in the user's units."""
 
 from __future__ import annotations
 

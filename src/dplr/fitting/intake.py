@@ -1,4 +1,4 @@
-"""The rows of a fit before it begins: ids and weights apart from X, and one face for memory and streams."""
+"""The rows of a fit before it begins: ids and weights apart from X, and one interface for memory and streams."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ _UNNAMED = "person"  # a label for ids that have no name
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class RawRows:
-    """A table without its columns of ids and weights, and these; shown nowhere.
+    """A table without its columns of ids and weights, and these columns; it has no repr, so no error shows them.
 
     Attributes
     ----------
     X : the rows, without these columns.
     ids, weights : (n,) of any library; None for none.
-    unit : whom the fit protects, not yet with the factors of labels.
+    unit : the unit that the fit protects, without the factors of labels.
     weight_column : the column of X that held the weights; None for none.
     """
 
@@ -59,7 +59,7 @@ class RawRows:
 
 
 class Intake(ABC):
-    """The rows of a fit, of which shapes and types are checked, and no value but ids.
+    """The rows of a fit, with checked shapes and types; no value is read except ids of persons.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class Intake(ABC):
         """Refuse plans that these rows cannot serve, before anything is reserved."""
 
     def warn_narrow(self, prep: Prep) -> None:  # noqa: B027
-        """Warn of target bounds that are far wider than the target, where that is seen without a pass."""
+        """Warn of target bounds that are far wider than the target, where this needs no pass over the rows."""
 
     @abstractmethod
     def explained(self, error: FaultyRows) -> str:
@@ -105,7 +105,7 @@ class InMemory(Intake):
     ----------
     X, y : the rows and their target.
     labels : of a classifier; None for a numeric target.
-    weights : how much each row counts; None where every row counts whole.
+    weights : weights of the rows; None where every row has weight 1.
     """
 
     X: Any

@@ -1,4 +1,4 @@
-"""One model for each class against the rest: what they cost together, in one statement. Proofs: one_vs_rest.md."""
+"""One model for each class against the rest, and one statement of their cost together. Proofs: one_vs_rest.md."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ T = TypeVar("T")
 
 _ROUNDING = 2.0**-40
 _SHY = 2.0**-10
-_RAISED = 6  # how often the share of a class is changed, towards all that the accountant or the profiles allow
+_RAISED = 6  # the most changes of the share of a class, towards the largest that the accountant or profiles allow
 _PRINTED = "Calibrations as printed do not compose to the eps asked for: use the default ones."
 
 
 class _Share(NamedTuple):
-    """The plan of one class, what all classes promise together, and in words how they compose."""
+    """The plan of one class, the guarantee and delta of all classes together, and words on their composition."""
 
     plan: Plan
     guarantee: Pure | Gaussian | Poisson | Approx
@@ -50,10 +50,10 @@ class Planned(NamedTuple):
 
     Attributes
     ----------
-    mechanism : that of all models.
-    plan : what each model follows.
-    statement : of all models together, and of their ranges.
-    ranges : what is released before; None for nothing.
+    mechanism : the mechanism of all models.
+    plan : the plan of each model.
+    statement : the statement of all models together, and of their ranges.
+    ranges : the ranges that are released before the models; None for none.
     """
 
     mechanism: Mechanism
@@ -63,7 +63,7 @@ class Planned(NamedTuple):
 
     @property
     def whole(self) -> Plan:
-        """The plan under the statement of all models, and what noise will do to them."""
+        """The plan with the statement of all models, and with the expected effect of noise."""
         return replace(self.plan, statement=self.statement, outlook=self.outlook)
 
     @property
@@ -220,7 +220,7 @@ def _poisson_share(mechanism: Mechanism, plan: Plan, eps: float, delta: float, k
 
 
 def _profile_share(mechanism: Mechanism, problem: Problem, share: _Share, eps: float, delta: float, k: int) -> _Share:
-    """From where noise with a Gaussian loss would end towards all that the profiles confirm (theorem 4).
+    """Raise the share from that of Gaussian composition to the largest that privacy profiles confirm (theorem 4).
 
     Shares that compose without profiles stay where no larger one is confirmed.
     """
@@ -249,7 +249,7 @@ def _all_steps(plan: Plan, k: int) -> Poisson:
 
 
 def _room(plan: Plan, eps: float, delta: float, k: int) -> float:
-    """How many times the accountant's eps of all k models' steps fits into eps, the discreteness of noise charged."""
+    """The ratio of eps, less the charge for discrete noise, to the accountant's eps of the steps of all k models."""
     numbers = k * sum(math.prod(block.shape) for block in plan.statement.released.values())
     net_eps, continuous = continuous_target(eps, delta, numbers)
     return net_eps / max(poisson_eps(_all_steps(plan, k), continuous, plan.problem.neighbouring), 2.0**-40 * net_eps)

@@ -23,7 +23,7 @@ def expected(mechanism: Mechanism, plan: Plan, eps: float) -> Outlook | None:
 
 
 def warn_of_noise(outlooks: Iterable[Outlook | None]) -> None:
-    """Warn of the fit, of several, that noise drowns most."""
+    """Warn once, about the fit that noise affects most, if noise drowns any of these fits."""
     drowned = [outlook for outlook in outlooks if outlook is not None and outlook.drowned]
     if drowned:
         warn(str(max(drowned, key=lambda outlook: outlook.ratio)), UtilityWarning)

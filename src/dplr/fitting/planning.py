@@ -1,4 +1,4 @@
-"""Public facts in, Problem and Plan out. Nothing here sees a private row."""
+"""Problems and plans, made from public facts. Nothing here reads a private row."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ class PublicFacts:
     assumptions : sentences of the statement that come before all others.
     uncovered : sentences of the statement about what its guarantee does not cover.
     public_columns : names that public rows may have where those of the table are not known yet.
-    aim : what the model is for.
+    aim : the purpose of the model, one of `AIMS`.
     features : the map that made the rows, of columns with these bounds; None where the table has the columns.
-    unit : whom the guarantee protects, and how much rows count; `n_rows` counts units.
+    unit : the unit that the guarantee protects, and the weights of rows; `n_rows` counts units.
     """
 
     loss: Loss
@@ -140,7 +140,7 @@ class PublicFacts:
 
     @cached_property
     def prep(self) -> Prep:
-        """The way from a row of the table to a scaled row."""
+        """The map from a row of the table to a scaled row."""
         labels = self.label_codes if self.loss.classification else None
         if self.layout is None:
             return ball_prep(self.n_features, self.fit_intercept, labels, self._target, self.loss.link)
@@ -367,7 +367,7 @@ def check_loss(
     unit: Unit = ROW,
     counted: bool = True,
 ) -> None:
-    """Refuse a delta that would let whole records be published, unless it is meant; warn of an eps that says little.
+    """Refuse a large delta, with which whole records could be published, unless it is allowed; warn of a large eps.
 
     Where the number of units is private, or was not counted, what was declared must not make a delta look small.
     """

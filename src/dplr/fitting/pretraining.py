@@ -26,7 +26,7 @@ from dplr.rows.queries.losses import LossGradient
 from dplr.rows.queries.totals import Faults
 
 _FORMS = "Give public data (X, y), a fitted model, a pair (coef, intercept), or a vector of coefficients."
-_MOST_WORK = 100_000  # of finding out whether two arrays share memory: a few milliseconds
+_MOST_WORK = 100_000  # limit of the search for memory that two arrays share: a few milliseconds
 DISJOINT = "disjoint from the private data, and were not selected using it"
 
 
@@ -113,7 +113,7 @@ def check_other_rows(public: Any, X: Any) -> None:
 def read_public(
     public: Any, n_features: int, columns: Sequence[str] | None, fit_intercept: bool, layout: Layout | None = None
 ) -> Public | None:
-    """Which of its forms `public` has; raises ValueError for what fits none, and for values that are not finite.
+    """`public` in one of its forms; raises ValueError for any other form, and for values that are not finite.
 
     Coefficients are those of the model's columns, in their order; data have the columns of the table.
 
@@ -155,7 +155,7 @@ def column_names(public: Any) -> tuple[str, ...] | None:
 def start(
     public: Public, problem: Problem, prep: Prep, classes: Sequence[Any] | None
 ) -> tuple[tuple[float, ...], tuple[str, ...]]:
-    """w0 in the scaled problem, and what the statement says of it.
+    """w0 in the scaled problem, and the sentences of the statement about it.
 
     Of public data it is the exact minimiser of the problem's own loss on its own scaling, with `NoPrivacy`'s ridge.
 
@@ -243,7 +243,7 @@ def _judge(faults: Faults, bounded: bool, columns: Sequence[str]) -> None:
 
 
 def _two_labels(y: NDArray[Any]) -> list[Any]:
-    """The labels of public data may be taken from them."""
+    """The two labels of public data, which may be taken from the data."""
     labels = list(dict.fromkeys(y.tolist()))
     if len(labels) != 2:
         raise ValueError(sentence("public", "must hold two labels", labels[:3]))
@@ -292,7 +292,7 @@ def _read_model(pair: Any, n_features: int, fit_intercept: bool, promise: str = 
 
 
 def _check_names(public: Any, layout: Layout) -> None:
-    """A model of this package says which columns its coefficients are of."""
+    """Refuse a model of this package whose coefficients are of the same columns in another order."""
     names = getattr(public, "coef_names_", layout.names) if hasattr(public, "coef_") else layout.names
     if layout.named and sorted(names) == sorted(layout.names) and tuple(names) != layout.names:
         rule = f"must have its coefficients in the order of the bounds, {list(layout.names)}"

@@ -29,8 +29,8 @@ Vector = NDArray[np.float64]
 CHOICES = ("auto", "on", "off")
 BLOCKS = SUMS, SQUARES = "range_sums", "range_squares"
 LAW = Law.DISCRETE_LAPLACE
-# Decision 23: the largest share of eps, the noise of a mean that is small enough, in half-widths, and the least share,
-# which the sampler can draw noise for.
+# Decision 23: the largest share of eps; the noise of a mean, in half-widths, that needs no larger share; and the least
+# share, for which the sampler can still draw noise.
 _SHARE, _WANTED, _LEAST = 0.15, 0.002, 2.0**-10
 # Decision 45: the noise of a mean at which three deviations, made of noise alone, reach as far as the bounds.
 _MOST = 1 / DEVIATIONS**2
@@ -38,13 +38,13 @@ _MOST = 1 / DEVIATIONS**2
 
 @dataclass(frozen=True, slots=True)
 class Ranges:
-    """How ranges will be released before the models.
+    """The plan of a release of ranges before the models.
 
     Attributes
     ----------
     problem, columns : the scaled problem of the rows, and those of its columns that have ranges. A plan of models may
         see the rows in another way, and has no say here.
-    eps, remainder : what they cost, and what the models have; together at most the eps asked for.
+    eps, remainder : the eps of the ranges, and of the models; together at most the eps asked for.
     released : the two blocks, with a number for each column: its sum, and that of its squares.
     """
 
@@ -97,7 +97,7 @@ def stated(statement: PrivacyStatement, ranges: Ranges, eps: float) -> PrivacySt
 
 
 def moments_of(rows: Rows) -> Total:
-    """Exact second moments, sums and squares among them: what is wrong with rows, or outside their bounds, is said."""
+    """Exact second moments, with sums and squares; raises for faulty rows, and warns of values outside their bounds."""
     return rows.total(Moments(rows.geometry.d, True))
 
 

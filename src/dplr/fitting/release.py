@@ -38,9 +38,9 @@ class Ready:
     Attributes
     ----------
     intake : the rows.
-    facts : all that is public of them.
-    name : of the target; None for none.
-    weight_column : of the weights; None for none.
+    facts : their public facts.
+    name : name of the target; None for none.
+    weight_column : name of the column of weights; None for none.
     """
 
     intake: Intake
@@ -55,7 +55,7 @@ class Ready:
         return self.intake
 
     def subject(self) -> str:
-        """Tells sums of these columns from those of other columns, losses, or ways of a row: public facts."""
+        """A text of public facts that tells sums of these columns from those of other columns, losses or maps."""
         facts, layout = self.facts, self.facts.layout
         columns = () if layout is not None and layout.named else facts.columns  # the layout of the prep has them
         names = [repr(label) for label in (*(columns or ()), *(facts.classes or ()))]
@@ -80,9 +80,9 @@ class Record:
 
     Attributes
     ----------
-    mechanism : that released.
-    plan : what each fit followed; with more than two classes its statement is that of one class alone.
-    prep : the way from a raw row to a scaled row, and of coefficients back.
+    mechanism : the mechanism of the release.
+    plan : the plan of each fit; with more than two classes its statement is that of one class alone.
+    prep : the map from raw rows to scaled rows, and of coefficients back.
     parts : block name -> noisy numbers, of each model; the same mapping for all where they share one release.
     ranges : block name -> noisy numbers, of the ranges that were released before; empty for none.
     bounds : that were declared of the columns of the table; None for none.
@@ -130,7 +130,7 @@ def release(
     """One release for each plan of the facts, all done and paid for when this returns; `keep` makes a file of them."""
     ready.intake.check_plans([entry.plan for entry in planned])
     notice = Told()
-    # What is wrong with the columns is said before anything is reserved.
+    # Faults of the columns are raised here, before anything is reserved.
     every = ready.intake.rows(ready.facts, None, notice)
 
     def models(position: int | None) -> Rows:
@@ -192,6 +192,6 @@ def _released(
 
 
 def clipped(prep: Prep, mechanism: Mechanism, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]]) -> Prep:
-    """The way of rows as the mechanism saw them: clipped to ranges that are made of its own release, if any."""
+    """The map of the rows that the mechanism summed: clipped to ranges made of its own release, if any."""
     intervals = mechanism.intervals_of(plan, parts[0])
     return prep if intervals is None else prep.clipped(*intervals)

@@ -14,7 +14,7 @@ def too_many(rows: Any, error: MemoryError) -> MemoryError:
 
 
 def _count(rows: Any) -> int:
-    """How many there are; 0 for what does not say, such as the name of a column that is streamed."""
+    """The number of rows; 0 where it is not known, as with the name of a column that is streamed."""
     if isinstance(rows, str):
         return 0
     try:

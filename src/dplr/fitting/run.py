@@ -1,4 +1,4 @@
-"""The whole story of one fit or many, in order: plan, reserve, sum, noise, post-process, commit."""
+"""The run of one fit or many, in order: reserve, sum, add noise, post-process, commit."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _fits(
     source: Source,
     track: Track,
 ) -> list[Done]:
-    """Models within the bounds are fitted together; those within ranges alone, since each has ranges of its own."""
+    """The fits of all plans: plans without ranges together, plans with ranges one by one, since each has its own."""
     moments = _checked_moments(models(None), planned)
     together: dict[Mechanism, list[Plan]] = {}
     for entry in planned:
@@ -133,9 +133,9 @@ def accounted(
 ) -> T:
     """Reserve before the first row is read; commit, or give back where no noise was drawn.
 
-    The ledger is told before the first draw, whoever draws: if it no longer holds the budget, nothing is drawn.
-    What `keep` makes of the release is written in the step that commits it, so that no crash comes between. What the
-    fit writes down for whoever goes on with it is removed when the reservation ends; `subject` tells what it sums.
+    The ledger is told before the first draw: if it no longer holds the budget, nothing is drawn. The file that `keep`
+    makes of the release is written in the step that commits it, so that no crash can come between. Records for a fit
+    that is resumed are removed when the reservation ends; `subject` names the sums in them.
     """
     reservation = ledger.reserve(*statements)
     drawing, done = _Drawing(reservation), None
@@ -157,7 +157,7 @@ def accounted(
 
 @contextlib.contextmanager
 def _closed(recorder: Recorder | None) -> Iterator[None]:
-    """Leave what is recorded, unless it is removed in here, to whoever goes on with the fit."""
+    """Close the recorder afterwards, so that another process may resume the fit from records that are still there."""
     try:
         yield
     finally:
@@ -176,7 +176,7 @@ class _Drawing:
         self._reservation.draw()
 
     def failed(self, error: BaseException) -> None:
-        """Give the budget back where no draw was announced; what a solver missed depends on the data, and is spent."""
+        """Give the budget back if no draw was announced; a missed tolerance depends on the data, so it is spent."""
         recorder = self._reservation.recorder
         if self._drawing or (recorder is not None and recorder.begun):
             return

@@ -26,7 +26,7 @@ from dplr.privacy.statement import PrivacyStatement
 
 PARTITION, STOPPING, PUBLIC = "partition", "random_stopping", "public"
 METHODS = (PARTITION, STOPPING, PUBLIC)
-# The share of a run that its score has; a count of errors needs far less than a model.
+# The score's share of the privacy of a run: a count of errors needs far less than a model.
 _SCORE_SHARE = Fraction(1, 10)
 _ROUNDING = 2.0**-40
 _SHRINKS = 30
@@ -38,10 +38,10 @@ class SearchPlan:
 
     Attributes
     ----------
-    planned : of one fit of each candidate.
-    statement : of the whole search.
+    planned : the plan of one fit of each candidate.
+    statement : the statement of the whole search.
     naive : (eps, delta) of one such fit of each candidate, released one after the other.
-    law : of the number of runs; None for a partition.
+    law : the law of the number of runs; None for a partition.
     noise : scale of the noise on a score, in units; 0 for a partition.
     """
 
@@ -73,7 +73,7 @@ def cut(n_rows: int, parts: int, seed: int) -> list[NDArray[np.intp]]:
 
 
 def check_relation(neighbouring: str) -> None:
-    """A partition needs a public number of rows; said before any is counted."""
+    """Refuse a partition under add_remove, before rows are counted: it needs a public number of rows."""
     if neighbouring != Neighbouring.REPLACE_ONE:
         remedy = 'Use method="random_stopping", or neighbouring="replace_one".'
         rule = "must be 'replace_one' with a partition: one record more would move the others, and sizes are private"
@@ -132,7 +132,7 @@ def _basic_plan(facts: Sequence[PublicFacts], eps: float, law: NegativeBinomial)
 
 
 def _renyi_plan(facts: Sequence[PublicFacts], eps: float, law: Law) -> SearchPlan | None:
-    """Each run is zCDP: for Gaussian noise alone, and where it leaves more noise out than theorem 2; else None."""
+    """Runs with zCDP guarantees, for Gaussian noise only; None where theorem 2 needs less noise."""
     delta = facts[0].delta
     rho, parameter = largest_rho(law, eps, delta), run_delta(law, delta)
     score = pure_eps_of_rho(_SCORE_SHARE * exact(rho)) if rho else 0.0

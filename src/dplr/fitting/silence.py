@@ -49,7 +49,7 @@ def _silence_of_the_process() -> Iterator[None]:
 
 
 def _forget() -> None:
-    """A forked child has one thread: fits of other threads do not end there, and would keep it silent for ever."""
+    """Forget fits of other threads in a forked child, where these threads do not exist and would never end."""
     _quiet_fits[:] = [thread for thread in _quiet_fits if thread == threading.get_ident()]
     if not _quiet_fits:
         _quiet_until.close()

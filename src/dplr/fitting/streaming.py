@@ -1,4 +1,4 @@
-"""Fits of rows that are streamed: what stands for X and y before a row is read, and the rows themselves."""
+"""Fits of streamed rows: an empty table in place of X and y before a row is read, and the rows."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Streamed(Intake):
 
     Attributes
     ----------
-    stream : where they are read.
+    stream : the source of the rows.
     target : the column of y; None for sums of X alone.
     progress : whether to show how far passes are.
-    rule : how labels are told; None for numbers.
-    labels : of a classifier, without rows; None for a numeric target.
-    weighing : how much rows count; None for whole.
+    rule : the rule for labels; None for numbers.
+    labels : the labels of a classifier, without rows; None for a numeric target.
+    weighing : the facts that weigh rows; None where every row has weight 1.
     count : the number of rows.
     """
 
@@ -55,7 +55,7 @@ class Streamed(Intake):
         return self.count if counts is None else max(1, len(counts))
 
     def labelled(self, rule: LabelRule | None, y: Target) -> Self:
-        """These rows, with labels that no row is read for."""
+        """These rows, with labels that depend on no row."""
         if rule is None:
             return self
         if rule.declared == FROM_DATA:
@@ -64,7 +64,7 @@ class Streamed(Intake):
         return replace(self, rule=rule, labels=rule.of(y))
 
     def counted(self, data: RawRows, class_weight: ClassWeight, loss: Loss, strict: bool) -> tuple[Self, Unit]:
-        """These rows with counts, and the whole unit. Only ids are read, unless nobody counted the rows."""
+        """These rows with counts, and the whole unit. Only ids are read, or all rows where they must be counted."""
         person, labels, counts = data.unit.person, self.labels, None
         if strict:
             _refuse_queries(self.stream, person)
@@ -92,7 +92,7 @@ class Streamed(Intake):
         return StreamedRows(StreamSource(parts, self.count, self.units, bar, self._folder), recipe)
 
     def check_plans(self, plans: Sequence[Plan]) -> None:
-        """Refuse what needs rows by their numbers."""
+        """Refuse Poisson batches, which need rows by their numbers."""
         if any(plan.settings is not None and plan.settings.samples_rows for plan in plans):
             remedy = "Take full batches, the default, or read the rows into memory."
             raise ValueError(sentence("batch", "must be None where rows are streamed", "Poisson batches", remedy))
@@ -109,7 +109,7 @@ class Streamed(Intake):
 
 
 def _refuse_queries(stream: Stream, person: str | None) -> None:
-    """Refuse what would be asked before a strict ledger is charged: queries, and conversions of ids, tell of values."""
+    """Refuse queries and conversions of ids, which would run before a strict ledger is charged and tell of values."""
     is_asked = any(isinstance(part, LazyPart) for part in getattr(stream.parts, "parts", ()))
     if stream.parts.rows is None or (person is not None and is_asked):
         rule = "must be Parquet files where the ledger is strict: no query is run before it is charged"

@@ -1,4 +1,4 @@
-"""Whom a fit protects and how much rows count, as parameters and bounds declare it: public facts alone."""
+"""The unit that a fit protects, and weights of rows, as parameters and bounds declare them: public facts alone."""
 
 from __future__ import annotations
 

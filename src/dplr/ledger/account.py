@@ -127,7 +127,7 @@ class Account:
     def remaining(self, kind: str = "approx", delta: float | None = None) -> tuple[float, float]:
         """The (eps, delta) that one further release could have: it fits, and a larger eps or delta does not.
 
-        What is left is not a single pair, because kinds of releases cost a budget differently.
+        The remainder depends on the kind of the release, because kinds cost a budget differently.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class Account:
             Poisson batches. `"pure"`: one with delta = 0. `"gaussian"`: one whose Gaussian noise was calibrated to
             (eps, delta), such as noisy gradient descent in full batches; its `delta` must be given.
         delta : float or None, default=None
-            The delta that the release will state; eps is 0 where that much is not left. None: all that is left.
+            The delta that the release will state; eps is 0 where less delta remains. None: all delta that remains.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Room that was set aside for a number of fits, so that a search runs as a whole or not at all."""
+"""Allotments: budget set aside for a number of fits, so that a search runs as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from dplr.privacy.words import delta_words
 
 
 class Allotment:
-    """Room that a ledger set aside for a number of fits, in one step: what `Ledger.set_aside` returns.
+    """Budget that a ledger set aside for a number of fits in one step, as `Ledger.set_aside` returns it.
 
     Fits that name it (`ledger=`) take their cost from it and from nowhere else. It is a handle, as a ledger is: copied,
     pickled, cloned by scikit-learn or taken into a fork, it stands for the same pieces in the same file. What was never
     begun comes back with `close`, or at the end of a ``with`` block; until then, and after a crash, it is spent. In a
     strict ledger nothing comes back.
 
-    A fit may take a piece if what it promises is no more than what was set aside: the piece was pure and so is the fit,
-    of no larger eps; or both are Gaussian, of no larger eps, delta and mu; or the piece is of another kind, and the fit
-    is not Gaussian and states no larger eps and delta. A fit that fails before noise was drawn gives its piece back to
-    the ledger, not to the allotment.
+    A fit may take a piece that covers its cost. A pure piece covers pure fits whose eps is no larger; a Gaussian piece
+    covers Gaussian fits whose eps, delta and mu are no larger; any other piece covers fits that are not Gaussian and
+    whose eps and delta are no larger. A fit that fails before noise was drawn gives its piece back to the ledger, not
+    to the allotment.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Allotment:
 
     See Also
     --------
-    dplr.Ledger.set_aside : Makes one.
+    dplr.Ledger.set_aside : Make an allotment.
 
     Examples
     --------
@@ -159,7 +159,7 @@ class Allotment:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # It is its entries: a copy of this object, also in another process, is another handle of them.
+    # An allotment is a handle of entries in a file: a copy, also in another process, stands for the same entries.
     def __reduce__(self) -> tuple[Any, ...]:
         return Allotment, (self._ledger, self._token)
 

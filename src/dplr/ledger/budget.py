@@ -1,4 +1,4 @@
-"""The budget's seam: reserve before the first row is read, commit before release, refund what was never spent."""
+"""The interface of a budget: reserve before the first row is read, commit before release, refund before any noise."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class BudgetExceeded(RuntimeError):
 
     See Also
     --------
-    dplr.Ledger.remaining : What one further release could have.
+    dplr.Ledger.remaining : The (eps, delta) that one further release could have.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class Reservation(Protocol):
 
     See Also
     --------
-    dplr.Ledger.reserve : Makes one.
+    dplr.Ledger.reserve : Make a reservation.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class Reservation(Protocol):
 
     @property
     def recorder(self) -> Recorder | None:
-        """Where a fit that may be resumed writes down what it has done; None for one that may not. Private."""
+        """The recorder of a fit that may be resumed; None for a fit that may not be. Private."""
         ...
 
     def draw(self) -> None:
@@ -166,7 +166,7 @@ class Budget(Protocol):
 
 
 class NullReservation:
-    """Counts nothing."""
+    """The reservation of a fit without a ledger: it counts nothing."""
 
     token = ""
     recorder = None
@@ -182,9 +182,9 @@ class NullReservation:
 
 
 class NullLedger:
-    """A budget without a limit and without a memory: what a fit without a ledger uses.
+    """The budget of a fit without a ledger: it has no limit and counts nothing.
 
-    `keep` makes the file of a model that will be written, as that of a `Job`.
+    `keep` returns the file of a fitted model as bytes, as that of a `Job` does.
     """
 
     strict = False

@@ -1,4 +1,4 @@
-"""Connections to the file of a ledger, and what SQLite and the system say in our own words.
+"""Connections to the file of a ledger, and errors of SQLite and of the system as sentences for users.
 
 A connection is never kept: it would not survive a fork, a pickle or a deep copy. A fork waits for the operation of
 another thread: otherwise the child would take the locks of that thread's connection for its own, and overwrite
@@ -25,7 +25,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def connect(path: str) -> sqlite3.Connection:
-    """A connection that waits for others, and for whose commits the disk has confirmed."""
+    """A connection that waits for other writers, and whose commits return once the disk has confirmed them."""
     address = address_of(pathlib.Path(path).absolute())
     connection = sqlite3.connect(address, timeout=WAIT_SECONDS, isolation_level=None, uri=True)
     try:
@@ -39,8 +39,8 @@ def connect(path: str) -> sqlite3.Connection:
 
 
 def address_of(path: pathlib.PurePath) -> str:
-    """The address of a file that SQLite may write. It has no host: a share of Windows is a path that begins with //."""
-    address = path.as_uri()  # of a name's bytes: not every file name is text
+    """The URI of a file that SQLite may write. It names no host: a Windows share is a path that begins with //."""
+    address = path.as_uri()  # made of the bytes of the name: not every file name is text
     if not address.startswith("file:///"):
         address = address.replace("file://", "file:////", 1)
     return f"{address}?mode=rw"

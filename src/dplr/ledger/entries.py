@@ -31,9 +31,9 @@ class Terms:
     strict : bool
         Whether nothing is given back and no fault of the data is shown.
     created : str
-        Time in UTC; of a strict ledger the day.
+        Time in UTC; only the day in a strict ledger.
     unit : str or None, default=None
-        What tells the protected persons apart; None where records are protected.
+        Name of the unit of the protected persons, as `person` of a fit; None where records are protected.
 
     Privacy
     -------
@@ -79,7 +79,7 @@ class Entry:
     guarantee : Pure, Gaussian, Poisson or Approx
         What the release costs, as a value of `dplr.privacy`.
     label : str or None
-        What the data were called; None for nothing.
+        Name of the data; None for no name.
     reserved_at, ended_at : str or None
         Time in UTC, by the clock of the machine that wrote it. A strict ledger has the day, and None.
     statement : dict
@@ -94,7 +94,7 @@ class Entry:
 
     See Also
     --------
-    dplr.Ledger.entries : All of them.
+    dplr.Ledger.entries : All entries of a ledger.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def now() -> str:
 
 
 def day_of(time: str) -> str:
-    """The day of a time, which is too coarse to time a fit."""
+    """The day of a time, which is too coarse to tell how long a fit took."""
     return time[:10]
 
 

@@ -42,7 +42,7 @@ _SCHEMA = (
         holder TEXT, fingerprint TEXT)""",
     "CREATE INDEX entry_reservation ON entry (reservation)",
     "CREATE INDEX entry_cost ON entry (state, eps, delta, guarantee, draws)",
-    # A row that replaces another one is no DELETE to SQLite.
+    # SQLite does not count REPLACE as a DELETE, so it needs a trigger of its own.
     """CREATE TRIGGER entries_are_not_replaced BEFORE INSERT ON entry
         WHEN EXISTS (SELECT 1 FROM entry WHERE number = NEW.number)
         BEGIN SELECT RAISE(ABORT, 'entries of a ledger are never replaced'); END""",
@@ -61,7 +61,7 @@ _SCHEMA = (
     "CREATE TABLE release (reservation TEXT PRIMARY KEY NOT NULL, body BLOB NOT NULL)",
     """CREATE TRIGGER releases_are_fixed BEFORE UPDATE ON release
         BEGIN SELECT RAISE(ABORT, 'a release in a ledger is fixed'); END""",
-    # Under this key fingerprints are kept as codes, which tell nobody who lacks it of the data.
+    # The key of the codes of fingerprints: without it a code tells nothing of the data.
     "CREATE TABLE secret (key BLOB NOT NULL)",
 )
 
@@ -86,7 +86,7 @@ def create(path: str, terms: Terms) -> None:
         finally:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(temporary)
-        sync_folder(folder)  # SQLite synced the file; its name is ours to sync
+        sync_folder(folder)  # SQLite synced the file, but not the folder that holds its name
 
 
 def _write_schema(connection: sqlite3.Connection, terms: Terms) -> None:
@@ -155,7 +155,7 @@ def check_header(connection: sqlite3.Connection, path: str) -> None:
 
 
 def terms_of(connection: sqlite3.Connection, path: str, identity: str) -> Terms:
-    """The budget in the file; unless `identity` is empty, it must be the budget of that name."""
+    """The terms in the file; unless `identity` is empty, their id must be equal to it."""
     rows = connection.execute(
         "SELECT id, eps, delta, composition, neighbouring, strict, created, unit FROM terms"
     ).fetchall()

@@ -34,9 +34,9 @@ from dplr.privacy.rules import rule_for
 from dplr.privacy.statement import PrivacyStatement
 
 LedgerLike: TypeAlias = "Ledger | Allotment | Job | str | os.PathLike[str] | None"
-"""A `dplr.Ledger`, what was set aside in one, a job of one, or the path of one that exists; None for no ledger."""
+"""A `dplr.Ledger`, an `Allotment` or a `Job` of one, or the path of an existing ledger; None for no ledger."""
 
-# Of a new ledger: what 18 million models by objective perturbation need.
+# Default delta of a new ledger: enough for 18 million models by objective perturbation, at 2^-64 each.
 _USUAL_DELTA = 1e-12
 
 
@@ -148,7 +148,7 @@ class Ledger(Recovery):
         Parameters
         ----------
         label : str or None
-            What the data are called; None for nothing.
+            Name of the data; None for no name.
 
         Returns
         -------
@@ -223,7 +223,7 @@ class Ledger(Recovery):
         if eps is not None and name not in shares:
             with self._opened.writing() as (connection, terms):
                 shares = transactions.shares(connection)
-                if name not in shares:  # nobody was faster
+                if name not in shares:  # no other process has made it since
                     limits = checked_share(name, eps, delta, shares, terms)
                     transactions.insert_share(connection, name, limits, terms.strict)
                     shares[name] = limits
@@ -320,9 +320,9 @@ class Ledger(Recovery):
         Parameters
         ----------
         fingerprint : str or None, default=None
-            What tells these data from others, such as names, sizes and times of files. Another text is another job. Of
-            the text the ledger keeps a code under a random key, until the fit has ended, and nothing else keeps any of
-            it. None for a fit that is not resumed.
+            Text that tells these data from others, such as names, sizes and times of files. A different text is a
+            different job. The ledger keeps a code of the text under a random key until the fit has ended; the text
+            itself is kept nowhere. None for a fit that is not resumed.
         resume : bool, default=False
             False makes a reservation. True resumes the only one that has the fit's statement and this fingerprint, and
             goes on where its journal ends.
@@ -361,7 +361,7 @@ class Ledger(Recovery):
         code = code_of(self._opened, fingerprint) if fingerprint is not None or resume else None
         return Job(self, code, resume, keep)
 
-    # The ledger is its file: a copy of this object, also in another process, is another handle of that file.
+    # A ledger is a handle of a file: a copy, also in another process, stands for the same file.
     def __reduce__(self) -> tuple[Any, ...]:
         return _handle, (self._opened,)
 
@@ -390,7 +390,7 @@ def _create(path: str, parameters: dict[str, Any]) -> None:
     values.setdefault("delta", _USUAL_DELTA if values["composition"] == "basic" else 0.0)
     terms = Terms(id=secrets.token_hex(16), created=day_of(now()) if values["strict"] else now(), **values)
     rule_for(terms.composition, terms.eps, terms.delta, Neighbouring(terms.neighbouring))
-    with contextlib.suppress(FileExistsError):  # another was faster: its terms are compared like those of any file
+    with contextlib.suppress(FileExistsError):  # another process made it first: the caller compares its terms
         ledger_file.create(path, terms)
 
 
@@ -402,7 +402,7 @@ def _handle(opened: Opened) -> Ledger:
 
 
 def as_ledger(ledger: LedgerLike) -> Ledger | Allotment | Job | NullLedger:
-    """None, a ledger, what was set aside in one, a job of one, or the path of one that exists."""
+    """The budget that the parameter `ledger` of a fit names; one without a limit for None."""
     if ledger is None:
         return NullLedger()
     if isinstance(ledger, Ledger | Allotment | Job | NullLedger):

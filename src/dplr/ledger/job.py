@@ -15,15 +15,14 @@ from dplr.privacy.statement import PrivacyStatement
 class Job:
     """A budget for one fit that outlives its process: what `Ledger.job` returns, to be named as `ledger=`.
 
-    A copy is the same job. Pickled, it is the ledger that pays: what tells the data from others goes nowhere.
+    A copy is the same job. A pickled job becomes the ledger that pays, so the fingerprint's code stays in this process.
 
     Parameters
     ----------
     ledger : dplr.Ledger
         The ledger that pays.
     code : str or None
-        What the ledger keeps of the fingerprint of the data, as `Ledger.job` makes it; None for a fit that is not
-        resumed.
+        Code of the fingerprint of the data, as `Ledger.job` makes it; None for a fit that is not resumed.
     resume : bool
         Whether an earlier reservation is held again, and no new one is made.
     keep : callable or None, default=None
@@ -36,7 +35,7 @@ class Job:
     resume : bool
         Whether an earlier reservation is held again.
     keep : callable or None
-        What makes the file of the model.
+        Returns the file of a fitted model as bytes.
     token : str or None
         Name of the reservation, once there is one.
 
@@ -48,7 +47,7 @@ class Job:
 
     See Also
     --------
-    dplr.Ledger.job : Makes one.
+    dplr.Ledger.job : Make a job.
 
     Examples
     --------
@@ -69,7 +68,7 @@ class Job:
 
     @property
     def strict(self) -> bool:
-        """Never: a strict ledger resumes nothing and keeps nothing."""
+        """Whether the ledger is strict. It never is: a strict ledger resumes nothing and keeps nothing."""
         return self.ledger.strict
 
     @property
@@ -101,7 +100,8 @@ class Job:
 
         Privacy
         -------
-        Reads no row, but the journal of the fit that is resumed. Whether it fits: as `Ledger.reserve`.
+        Reads no row. Reads the journal of the fit that is resumed. Whether there is room depends on the same facts as
+        in `Ledger.reserve`.
         """
         opened = self.ledger._opened
         sweep(opened)
@@ -122,7 +122,7 @@ class Job:
         except (ValueError, TypeError):
             return None
 
-    # What tells the data from others stays in this process, and in the ledger.
+    # The code of the fingerprint stays in this process and in the ledger.
     def __reduce__(self) -> str | tuple[Any, ...]:
         return self.ledger.__reduce__()
 

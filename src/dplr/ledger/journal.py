@@ -1,4 +1,4 @@
-"""An append-only file beside a ledger: what a fit that is not done must not do, or draw, again. See resuming.md.
+"""An append-only file beside a ledger: work and noise of a fit which a resumed fit must not repeat. See resuming.md.
 
 It may hold exact sums of private rows, so it is secret: readable by its owner alone, never for publication, and removed
 when the reservation ends.
@@ -41,7 +41,7 @@ class Journal:
     def __init__(self, path: str, descriptor: int, token: str, code: str) -> None:
         self._path, self._descriptor, self._process = path, descriptor, os.getpid()
         self._digest, self._size = b"", 0
-        self._records = dict[str, bytes | tuple[int, int]]()  # what was read; where in the file what is written
+        self._records = dict[str, bytes | tuple[int, int]]()  # payloads read; (size, offset) of those written
         self._broken = False
         self._lock()
         self._read()
@@ -49,12 +49,12 @@ class Journal:
 
     @classmethod
     def create(cls, ledger: str, token: str, code: str) -> Self:
-        """A new one; raises where there is one."""
+        """A new journal; raises FileExistsError where there is one."""
         return cls._opened(ledger, token, code, os.O_CREAT | os.O_EXCL)
 
     @classmethod
     def reopen(cls, ledger: str, token: str, code: str) -> Self:
-        """The one of a process that is gone; raises while that process lives, and where there is none."""
+        """The journal of a process that has ended; raises while that process runs, and where there is no journal."""
         return cls._opened(ledger, token, code, 0)
 
     @classmethod
@@ -75,8 +75,8 @@ class Journal:
     def get(self, key: str) -> bytes | None:
         """The payload that was recorded under a key; None for none.
 
-        What this process wrote is not kept in memory, where sums of many columns would add up, and is gone with the
-        file. What it found stays.
+        Payloads that this process wrote are read from the file, because sums of many columns would fill the memory:
+        once the file is closed they are None. Payloads of an earlier process stay in memory.
         """
         record = self._records.get(key)
         if not isinstance(record, tuple):
@@ -108,7 +108,7 @@ class Journal:
         self.close()
 
     def close(self) -> None:
-        """Let another process reopen it."""
+        """Close the file, so that another process may reopen it."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
@@ -184,7 +184,7 @@ class Journal:
             while rest:
                 rest = rest[os.write(self._descriptor, rest) :]
             sync(self._descriptor)
-        except BaseException:  # whether the disk has it is not known: nothing may follow
+        except BaseException:  # the disk may or may not have the record: no other may follow it
             self._broken = True  # and the lock stays: until the journal is removed, its driver may draw
             with contextlib.suppress(OSError):
                 os.ftruncate(self._descriptor, self._size)

@@ -18,11 +18,11 @@ _SPENT = "A second draw would be a choice among two: the cost stays spent."
 class Recording:
     """The journal of one driver.
 
-    What cannot be written is not needed: the fit goes on, its journal is removed, and it cannot be resumed from there.
+    If a record cannot be written, the fit goes on, its journal is removed, and it cannot be resumed from its records.
 
     Parameters
     ----------
-    ledger, token, code : of the reservation.
+    ledger, token, code : path of the ledger, name of the reservation, code of the fingerprint.
     holder : the name of this driver in the ledger.
     journal : of an earlier driver, whose process is gone; None for none.
     begun : whether an earlier driver drew noise that is in the journal.
@@ -46,17 +46,17 @@ class Recording:
         return self._begun
 
     def begin(self) -> None:
-        """Write down that this driver draws what is recorded: before the ledger is told, which keeps its name."""
+        """Record the name of this driver, before the ledger notes that it draws: `check_proof` compares the two."""
         if not self._begun:
             self.record(f"{_HOLDER} {self._holder}", b"")
             self._begun = True
 
     def get(self, key: str) -> bytes | None:
-        """The payload that was recorded under a key, also where nothing more is recorded; None for none."""
+        """The payload that was recorded under a key, also after `end` and `close`; None for none."""
         return None if self._journal is None else self._journal.get(key)
 
     def record(self, key: str, payload: bytes) -> None:
-        """Write it down for good, or remove the journal and say so."""
+        """Append a record; where that fails, remove the journal and warn."""
         if self._ended:
             return
         try:
@@ -75,7 +75,7 @@ class Recording:
             self._journal.remove()
 
     def close(self) -> None:
-        """Let another process go on with it."""
+        """Close the journal, so that another process may go on with it."""
         self._ended = True
         if self._journal is not None:
             self._journal.close()
@@ -90,7 +90,7 @@ def reopened(ledger: str, token: str, code: str) -> Journal | None:
 
 
 def check_proof(journal: Journal | None, holder: str | None) -> None:
-    """Raise ValueError unless all noise is in the journal that the fit drew: no noise is drawn a second time.
+    """Raise ValueError unless the journal holds all noise that the fit drew, so that none is drawn a second time.
 
     That is so if the driver whom the ledger knows as the holder drew nothing that is not recorded there, and each sum
     for which noise was about to be drawn is there.
@@ -128,11 +128,11 @@ def remove_journal(ledger: str, token: str) -> None:
 
 
 def has_journal(ledger: str, token: str) -> bool:
-    """Whether a reservation has one."""
+    """Whether a reservation has a journal."""
     return os.path.lexists(name_of(ledger, token))
 
 
 def prefixes_of(ledger: str) -> list[str]:
-    """How the reservations are called, as far as names of files say, that have a journal beside a ledger."""
+    """The first characters of the tokens of all reservations that have a journal beside a ledger."""
     begins = name_of(ledger, "")
     return [path[len(begins) :] for path in glob.glob(f"{glob.escape(begins)}*")]

@@ -18,9 +18,9 @@ class Recovery(Account):
     __slots__ = ()
 
     def give_back(self, name: int | str) -> list[int]:
-        """Give the budget of a fit back that has drawn no noise: its process was killed, or will be refused.
+        """Give back the budget of a fit that has drawn no noise, and fail that fit if its process still runs.
 
-        All entries that were reserved together come back together; of an `Allotment` all that no fit has begun.
+        All entries that were reserved together come back together; from an `Allotment`, those that no fit has begun.
 
         Parameters
         ----------
@@ -63,7 +63,7 @@ class Recovery(Account):
         return numbers
 
     def resume(self, name: int | str | None, *statements: PrivacyStatement | Stated, fingerprint: str) -> Reservation:
-        """Hold a reservation again whose process is gone: the same releases of the same data, paid for once.
+        """Take over a reservation whose process has ended: the same releases of the same data, paid for once.
 
         Whoever held it before holds it no longer: if that process still runs, it fails before its first noise.
 
@@ -75,7 +75,7 @@ class Recovery(Account):
         *statements : dplr.PrivacyStatement or dplr.Plan
             Those of the reservation, in their order, or plans that have them.
         fingerprint : str
-            Fingerprint of the data, as `reserve` was given it.
+            Fingerprint of the data, as it was passed to `reserve`.
 
         Returns
         -------
@@ -92,7 +92,7 @@ class Recovery(Account):
 
         Privacy
         -------
-        At most one driver reaches `"drawing"`, and only what holds the entry then is committed (resuming.md,
+        At most one driver reaches `"drawing"`, and only the driver that holds the entry then can commit (resuming.md,
         theorem 1).
 
         Examples
@@ -182,9 +182,9 @@ class Recovery(Account):
         return body
 
     def delivered(self, name: int | str) -> None:
-        """Keep the file of a release no longer: it is where it belongs, and the ledger stays small.
+        """Delete the kept file of a release, which was delivered, so that the ledger stays small.
 
-        Journals that a process left when it died, and with which nobody goes on, are removed too.
+        Journals of fits that have ended, or that can never be resumed, are removed too.
 
         Parameters
         ----------

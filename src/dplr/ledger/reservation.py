@@ -18,7 +18,7 @@ from dplr.ledger.terms import cost_of, refusal, statements_of
 from dplr.ledger.transactions import Opened
 from dplr.privacy.statement import PrivacyStatement
 
-MOST_BYTES = 64 << 20  # of a release that is kept: as many as a model file has
+MOST_BYTES = 64 << 20  # of the file of a release that is kept: the limit of a model file
 
 
 class _Held:
@@ -57,7 +57,7 @@ class _Held:
         self._end_recording()
 
     def _end_recording(self) -> None:
-        """The entries have ended; a journal that cannot be removed is removed by a later fit."""
+        """Remove the journal of entries that have ended; a later fit removes one that cannot be removed now."""
         if self.recorder is not None:
             with contextlib.suppress(OSError):
                 self.recorder.end()
@@ -92,7 +92,7 @@ class _Spent:
 
 
 def begin(opened: Opened, statements: Sequence[PrivacyStatement | Stated], code: str | None) -> Reservation:
-    """Reserve for a driver that begins now; with a code of the data another one may go on with it."""
+    """Reserve for a fit that begins now; with a code of the data, another process may resume it."""
     releases, holder = statements_of(statements, some=False), secrets.token_hex(16)
     token = insert(opened, releases, holder, code)
     recording = None if code is None else Recording(opened.path, token, code, holder)
@@ -119,7 +119,7 @@ def insert(
 def reservation_of(
     opened: Opened, token: str, holder: str, count: int, recorder: Recording | None = None
 ) -> Reservation:
-    """The reservation of that name, which has so many entries."""
+    """The reservation of that token, which has `count` entries."""
     return _Spent(opened, token, count) if opened.strict else _Held(opened, token, holder, count, recorder)
 
 

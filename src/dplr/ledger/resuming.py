@@ -62,7 +62,7 @@ def resumed(
 
 
 def sweep(opened: Opened) -> None:
-    """Remove the journals with which nobody goes on: a process died that could have removed its own, or drew."""
+    """Remove journals of reservations that have ended, and of dead processes whose noise the journal does not prove."""
     for prefix in prefixes_of(opened.path):
         with opened.reading() as (connection, _):
             token = transactions.token_with(connection, prefix)
@@ -82,7 +82,7 @@ def check_recoverable(opened: Opened, what: str) -> None:
 
 
 def code_of(opened: Opened, fingerprint: str | None) -> str:
-    """A fingerprint as the ledger keeps it; no error shows one."""
+    """The code of a fingerprint that the ledger keeps; no error shows the fingerprint."""
     check_recoverable(opened, "resume")
     checked = checked_text("fingerprint", fingerprint)
     with opened.writing() as (connection, _):
@@ -147,7 +147,7 @@ def reason(entries: Sequence[Unended]) -> str:
 def _check_same(
     entries: Sequence[Unended], statements: Sequence[PrivacyStatement], code: str, name: int | str, journalled: bool
 ) -> None:
-    """Refuse what is not the same job, and say what differs."""
+    """Refuse to resume with other statements or other data, and name the difference."""
     states = {entry.state for entry in entries}
     if states != {"reserved"} and not (journalled and states == {"drawing"}):
         raise ValueError(sentence("entry", "must be reserved to be resumed", name, reason(entries)))

@@ -1,4 +1,4 @@
-"""The room that a ledger has, or a share of it: a share has a limit of its own, and lies inside the ledger's."""
+"""The room of a ledger, or of a share: the limits that a release must keep, a share's own and the whole ledger's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dplr.privacy.rules import Cost, Costs, Rule, Shortage, added, rule_for
 
 
 class Limit(NamedTuple):
-    """One budget: its rule, what is spent of it, and the name of the share; none for the whole ledger."""
+    """One budget: its rule, the costs spent from it, and the name of its share; None for the whole ledger."""
 
     rule: Rule
     spent: Costs
@@ -29,32 +29,32 @@ class Room:
     limits: tuple[Limit, ...]
 
     def takes(self, costs: Costs) -> bool:
-        """Whether all of these fit into every limit."""
+        """Whether every limit has room for all these costs together."""
         return all(limit.rule.fits(added(limit.spent, costs)) for limit in self.limits)
 
     def after(self, costs: Costs) -> Room:
-        """The room that is left when these were spent."""
+        """The room after these costs are spent."""
         return Room(tuple(limit._replace(spent=added(limit.spent, costs)) for limit in self.limits))
 
     def spent(self) -> tuple[float, float]:
-        """(eps, delta) of what was spent of the first limit, rounded up."""
+        """The (eps, delta) spent from the first limit, rounded up."""
         return self.limits[0].rule.spent(self.limits[0].spent)
 
     def remaining(self, kind: str = "approx", delta: float | None = None) -> tuple[float, float]:
-        """The smaller eps and delta of all limits; 0 where less is left than any release has."""
+        """The smallest eps and delta that remain of any limit; 0 where a release needs more than that."""
         pairs = [limit.rule.remaining(limit.spent, kind, delta) for limit in self.limits]
         eps, least_delta = min(eps for eps, _ in pairs), min(limit_delta for _, limit_delta in pairs)
         return eps if eps >= SMALLEST_EPS else 0.0, least_delta if least_delta >= SMALLEST_DELTA else 0.0
 
     def short_of(self, costs: Costs) -> tuple[str | None, list[Shortage]]:
-        """The first limit that has too little room, by the name of its share, and of what."""
+        """The share of the first limit with too little room (None for the whole ledger), and its shortages."""
         for limit in self.limits:
             if short := limit.rule.short_of(limit.spent, costs):
                 return limit.share, short
         return None, []
 
     def first(self, costs: list[Cost], times: int = 1) -> int:
-        """How many of these fit, from the first one on; of many rounds of them, as many as are in whole rounds."""
+        """How many of these costs fit, in their order; with `times` > 1, how many are in the whole rounds that fit."""
 
         def fit(count: int) -> bool:
             return self.takes(counted(costs, count) if times > 1 else counted(costs[:count]))

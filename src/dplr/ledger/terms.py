@@ -34,7 +34,7 @@ def checked_path(path: Any) -> str:
 
 
 def checked_text(parameter: str, text: Any) -> str:
-    """A text that can be written."""
+    """The text, if it is not empty and can be written as UTF-8."""
     if not isinstance(text, str) or not text:
         rule = "must be None or a text" if parameter == "label" else "must be a text"
         raise TypeError(sentence(parameter, rule, type(text).__name__ if text else text))  # a fingerprint is not shown
@@ -48,7 +48,7 @@ def checked_text(parameter: str, text: Any) -> str:
 
 
 def checked_kind(kind: Any, delta: Any) -> float | None:
-    """The delta of a release of that kind; None for all that is left."""
+    """The delta of a release of that kind; None for all the delta that remains."""
     check_choice("kind", kind, KINDS)
     release_delta = None if delta is None else check_delta(delta)
     if kind == "gaussian" and not release_delta:
@@ -60,7 +60,7 @@ def checked_kind(kind: Any, delta: Any) -> float | None:
 
 
 def statements_of(releases: Sequence[PrivacyStatement | Stated], some: bool) -> list[PrivacyStatement]:
-    """The statements, those of plans too; `some`: there must be one."""
+    """The statements of these releases or plans; with `some`, there must be at least one."""
     statements = [
         release if isinstance(release, PrivacyStatement) else getattr(release, "statement", None)
         for release in releases
@@ -74,7 +74,7 @@ def statements_of(releases: Sequence[PrivacyStatement | Stated], some: bool) -> 
 
 
 def checked_terms(eps: Any, delta: Any, composition: Any, neighbouring: Any, strict: Any, unit: Any) -> dict[str, Any]:
-    """The terms that were given."""
+    """The checked terms; a term that is None is left out."""
     terms: dict[str, Any] = {}
     if eps is not None:
         terms["eps"] = check_eps(eps)
@@ -262,9 +262,9 @@ class Price:
         The (eps, delta) that one further release of this kind could have now, and afterwards (None where they do not
         fit): what `Ledger.remaining` says for `kind`, at the delta of the release where it is Gaussian.
     releases : int, default=1
-        How many there are.
+        Number of releases.
     kind : {"pure", "gaussian", "approx"}, default="approx"
-        Kind of the releases; `"approx"` where they differ, and with composition `"basic"`, to which all are the same.
+        Kind of the releases; `"approx"` where kinds differ, and with composition `"basic"`, where all cost the same.
     obstacle : str, default=""
         What has too little room, and what would fit instead, in words; empty where they fit.
 
@@ -275,8 +275,8 @@ class Price:
 
     See Also
     --------
-    dplr.Ledger.price : Makes one.
-    dplr.Plan.cost : Makes one for a plan.
+    dplr.Ledger.price : The price of statements.
+    dplr.Plan.cost : The price of a plan.
 
     Examples
     --------
@@ -307,7 +307,7 @@ class Price:
 
 
 def price_of(room: Room, terms: Terms, costs: list[Cost], times: int) -> Price:
-    """The price of all of these, each as often as that."""
+    """The price of these costs, each of them `times` times."""
     counts = counted(costs, times)
     kinds = {kind_of(cost) for cost in costs}
     kind = kinds.pop() if len(kinds) == 1 and terms.composition != "basic" else "approx"

@@ -20,7 +20,7 @@ from dplr.privacy.rules import Cost
 from dplr.privacy.statement import PrivacyStatement
 
 _SPENT = "'set aside', 'reserved', 'drawing', 'committed'"
-# What only a fit that goes on needs is not kept.
+# An entry that has ended drops its holder and fingerprint, which only a fit that is resumed needs.
 _ENDED = "ended_at = ?, holder = NULL, fingerprint = NULL"
 
 
@@ -130,7 +130,7 @@ def insert(
     holder: str | None = None,
     code: str | None = None,
 ) -> None:
-    """Make a reservation for each statement, set aside without a holder; a strict ledger commits what one holds."""
+    """Insert an entry per statement: set aside without a holder, else reserved, or committed in a strict ledger."""
     time_now = now()
     state, time_now = ("committed", day_of(time_now)) if strict else ("reserved", time_now)
     if holder is None:
@@ -175,7 +175,7 @@ def begin(
     strict: bool,
     holder: str,
 ) -> None:
-    """Hand entries that were set aside, by number and numbers drawn, to a reservation of their own."""
+    """Hand entries that were set aside to a new reservation; a piece is (number of the entry, draws, statement)."""
     state = "committed" if strict else "reserved"
     connection.executemany(
         "UPDATE entry SET reservation = ?, state = ?, holder = ?, draws = ?, statement = ? WHERE number = ?",
@@ -187,7 +187,7 @@ def begin(
 
 
 def start_drawing(connection: sqlite3.Connection, reservation: str, holder: str, state: str = "reserved") -> int:
-    """Write down that noise is about to be drawn; returns of how many entries of that holder in that state."""
+    """Mark entries as drawing, before the first noise; returns how many the holder had in that state."""
     return connection.execute(
         "UPDATE entry SET state = 'drawing' WHERE reservation = ? AND holder = ? AND state = ?",
         (reservation, holder, state),
@@ -257,12 +257,12 @@ def resumable(connection: sqlite3.Connection, share: str | None, state: str = "r
 
 
 def take(connection: sqlite3.Connection, reservation: str, holder: str, state: str = "reserved") -> None:
-    """Hand what is still in that state to another holder; whoever had it has it no longer."""
+    """Hand entries that are still in that state to another holder; the earlier holder loses them."""
     connection.execute("UPDATE entry SET holder = ? WHERE reservation = ? AND state = ?", (holder, reservation, state))
 
 
 def code_of(connection: sqlite3.Connection, fingerprint: str) -> str:
-    """A fingerprint as entries keep it: who lacks the random key of the file learns nothing from it."""
+    """The code of a fingerprint that entries keep: without the random key of the file it tells nothing."""
     (key,) = connection.execute("SELECT key FROM secret").fetchone()
     return hmac.new(key, fingerprint.encode(), hashlib.sha256).hexdigest()
 
@@ -289,12 +289,12 @@ def undelivered(connection: sqlite3.Connection, share: str | None) -> list[int]:
 
 
 def drop(connection: sqlite3.Connection, reservation: str) -> None:
-    """Keep the file of a release no longer."""
+    """Delete the kept file of a release."""
     connection.execute("DELETE FROM release WHERE reservation = ?", (reservation,))
 
 
 def token_with(connection: sqlite3.Connection, prefix: str) -> str | None:
-    """The reservation whose name begins so; None for none."""
+    """The token of a reservation that begins with the prefix; None for none."""
     query = "SELECT reservation FROM entry WHERE substr(reservation, 1, ?) = ? LIMIT 1"
     row = connection.execute(query, (len(prefix), prefix)).fetchone()
     return None if row is None else str(row[0])

@@ -54,7 +54,7 @@ def as_mechanism(mechanism: MechanismLike) -> Mechanism:
 
 @lru_cache
 def _usual(kind: Any) -> Mechanism:
-    """The spec with its usual options: made and checked once, since a fit asks for it three times."""
+    """The spec with its default options, cached because a fit needs it three times."""
     spec: Mechanism = kind()
     return spec
 

@@ -1,4 +1,4 @@
-"""`mechanism="auto"`: which mechanism a fit has, from public facts alone. Measured in decision record 24."""
+"""The mechanism of a fit with `mechanism="auto"`, from public facts alone. Measured in decision record 24."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import NamedTuple
 from dplr.problem.losses import Loss
 
 AUTO = "auto"
-# Of labels, n eps at which noisy gradient descent begins to move; and more classes than this, with n eps per pair of
-# them, where one release of the sums of all classes beats a share of eps for each.
+# For labels: n eps above which noisy gradient descent leaves its start. Then the number of classes above which, and n
+# eps per pair of classes below which, one release of the sums of all classes beats a share of eps for each class.
 _FEW = 250
 _SEVERAL, _PER_PAIR = 8, 200
 
 
 class Choice(NamedTuple):
-    """The shorthand of a mechanism, and why it was taken."""
+    """The shorthand of a mechanism, and the reason for its choice."""
 
     name: str
     reason: str
@@ -30,7 +30,7 @@ def choose(loss: Loss, n_rows: int | None, classes: int, eps: float, delta: floa
     > 0      one model of labels, n eps at most 250                         objective
     > 0      else                                                           ngd
 
-    `classes` is how many have a model each, against the rest; 0 for one model.
+    `classes` is the number of models, one per class against the rest; 0 for a single model.
     """
     if n_rows is None and loss.slope:
         return Choice("fm", "no public number of rows is declared")

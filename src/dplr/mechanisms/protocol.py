@@ -1,4 +1,4 @@
-"""The protocol of mechanisms: the methods of each, and its facts about itself. Whoever needs one asks the mechanism.
+"""The interface of mechanisms: the methods of a spec, and the description of a mechanism.
 
 A description stands in the `__init__` of its mechanism's folder and imports nothing heavy: `dplr fit --help` reads it.
 """
@@ -37,7 +37,7 @@ Intervals: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.float64]]"
 NOISES = ("smaller", "gaussian")
 # What a fit is for: `"prediction"` has the smallest error; `"coefficients"` are biased least, and noisier.
 AIMS = ("prediction", "coefficients")
-# What a statement says where `Mechanism.intervals_of` is not None.
+# The assumption in a statement where `Mechanism.intervals_of` is not None.
 CLIPS = "numbers, except flags and codes, are clipped to ranges made of released sums, for no further eps"
 
 
@@ -49,16 +49,16 @@ class Description:
     ----------
     name : the shorthand, which statements and model files carry.
     module, spec : where the class of the specs is, and its name.
-    words : what a report calls the mechanism.
+    words : name of the mechanism in reports.
     laws : the laws that its noise may have where no delta was asked for, and where one was; `Law.NONE` for a mechanism
         without noise.
     arithmetic : `"integer"` or `"real-arithmetic"`, as its statements have it.
-    noise_in : what the noise goes into: `"sums"`, which are released, or the `"objective"` or the `"coefficients"` of a
+    noise_in : the place of the noise: `"sums"`, which are released, or the `"objective"` or the `"coefficients"` of a
         model that is released alone.
-    least_delta : what the release of one model states where no delta was asked for.
+    least_delta : the delta that the release of one model states where no delta was asked for.
     beside : laws of the noise on further blocks, where `noise_in` is not the sums and there may be some.
     steps_in : the released block with one row for each step of a descent, whose fits have iterates; empty for none.
-    hint : what the help of the command line adds; empty for nothing.
+    hint : addition to the help of the command line; may be empty.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Description:
 
     @property
     def private(self) -> bool:
-        """Whether it promises anything to anybody."""
+        """Whether the mechanism is private: not the one without noise."""
         return Law.NONE not in self.laws[0]
 
 

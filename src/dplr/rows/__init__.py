@@ -1,8 +1,8 @@
-"""Where rows come from, behind one verb: total(query, coef, rows). Private.
+"""Private rows and the sums over them: `Rows.total(query, coef, rows)`. Private.
 
-The private room. `array/` sums rows in memory, `streams/` rows that are read batch by batch, `files/` and `tables/`
-read what users have, `persons/` says whose each row is, and `queries/` what may be summed. A mechanism sees sums, never
-a row.
+`array/` sums rows in memory, and `streams/` rows that are read batch by batch. `files/` and `tables/` read the data of
+users, `persons/` assigns rows to persons, and `queries/` has the sums that rows can answer. A mechanism sees sums,
+never a row.
 """
 
 from __future__ import annotations

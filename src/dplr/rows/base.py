@@ -1,4 +1,4 @@
-"""Rows as every mechanism takes them: sums over them, other ways of them into a scaled problem, and minimisation."""
+"""Rows as mechanisms use them: sums, other maps to scaled rows, and minimisation."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Rows(LossSums):
 
     Attributes
     ----------
-    prep : the row's way into the scaled problem.
+    prep : the map from raw rows to scaled rows.
     columns : names of the columns of X; None where they have none.
     """
 
@@ -84,26 +84,26 @@ class Rows(LossSums):
 
     @abstractmethod
     def not_finite(self) -> Mapping[str, int]:
-        """Columns with a NaN or an infinity, and in how many rows; empty where nobody can tell."""
+        """The number of rows with a NaN or an infinity per column that has one; empty where columns are not counted."""
 
     def recorded(self, recorder: Recorder) -> Self:
-        """These rows; those that are read in parts record exact sums of finished parts."""
+        """These rows; rows that are read in parts then record the exact sums of finished parts."""
         return self
 
     @abstractmethod
     def mapped(self, prep: Prep) -> Self:
-        """These rows, without a copy, on another way into a scaled problem."""
+        """These rows with another map to scaled rows, without a copy."""
 
     def weighted(self, weights: Sequence[float]) -> Self:
-        """These rows, with their columns multiplied by these weights; themselves for (). For minimising alone."""
+        """These rows with columns multiplied by these weights, for minimisation only; the rows themselves for ()."""
         return self.mapped(self.prep.weighted(weights)) if weights else self
 
     def narrowed(self, middles: Vector, half_widths: Vector) -> Self:
-        """These rows, entries outside middle +- half-width clipped to it, and stretched to the old half-width."""
+        """These rows with entries clipped to middle +- half-width and then stretched to the old half-width."""
         return self._quiet(self.prep.narrowed(middles, half_widths))
 
     def clipped(self, middles: Vector, half_widths: Vector) -> Self:
-        """These rows, entries outside middle +- half-width clipped to it."""
+        """These rows with entries clipped to middle +- half-width."""
         return self._quiet(self.prep.clipped(middles, half_widths))
 
     def standardised(self, center: Vector, factors: Vector, constant: float) -> Self:
@@ -111,7 +111,7 @@ class Rows(LossSums):
         return self._quiet(self.prep.standardised(center, factors, constant))
 
     def _quiet(self, prep: Prep) -> Self:
-        """These rows on another way; nobody is warned of what lies outside it: it is not the bounds that are wrong."""
+        """These rows with another map. Clipping gives no warning: its limits are not the bounds that users declared."""
         rows = self.mapped(prep)
         rows._notice = Told(already=True)
         return rows

@@ -16,12 +16,12 @@ from dplr.rows.queries.totals import Faults
 from dplr.rows.tables.target import NUMERIC, Target
 
 _NUMBERS = 'For a number as the target use model="linear". '
-_SHOWN = 5  # values of a target in an error
-_NARROW = 0.01  # a standard deviation, over the declared range: wrong units, or a range that is too wide
+_SHOWN = 5  # the most values of a target that an error lists
+_NARROW = 0.01  # a smaller standard deviation over the declared range means wrong units, or too wide a range
 
 
 class FaultyRows(ValueError):
-    """Rows that cannot count."""
+    """Rows with a NaN, an infinity or an undeclared label."""
 
     def __init__(self, message: str, faults: Faults) -> None:
         super().__init__(message)
@@ -29,7 +29,7 @@ class FaultyRows(ValueError):
 
 
 def refuse(faults: Faults, columns: Callable[[], Mapping[str, int]] = dict) -> None:
-    """Raise for rows that cannot count; `columns` counts those that are not finite by column, if anybody can."""
+    """Raise FaultyRows if a sum saw faulty rows; `columns` counts those that are not finite by column."""
     if faults.non_finite_rows:
         where = ", ".join(f"{name} {count}" for name, count in list(columns().items())[:10])
         policy = " Or declare in the bounds what a missing value counts as." if where else ""
@@ -48,7 +48,7 @@ def refuse(faults: Faults, columns: Callable[[], Mapping[str, int]] = dict) -> N
 
 
 def explained(error: FaultyRows, y: Target, labels: Labels | None) -> str:
-    """The message about rows that cannot count, with the values that the target holds instead of labels."""
+    """The message of the error, with the values that the target holds instead of labels."""
     if error.faults.non_finite_rows:
         bad = int((~np.isfinite(y.as_float())).sum()) if y.numeric else 0
         return f"{error} In y {bad} of {len(y)} values are missing, or no finite number." if bad else str(error)
@@ -66,7 +66,7 @@ def explained(error: FaultyRows, y: Target, labels: Labels | None) -> str:
 
 
 def other_values(y: Target, labels: Labels) -> Counter[str]:
-    """Values that are no label, as they are shown, with their counts."""
+    """Values of the target that are not labels, as text, with their counts."""
     codes = labels.codes if labels.y is y.values else range(len(labels.classes))
     values = y.values[~np.isin(labels.y, codes)]
     return Counter(f"{value:g}" if isinstance(value, float) else describe(value) for value in values.tolist())
@@ -74,7 +74,7 @@ def other_values(y: Target, labels: Labels) -> Counter[str]:
 
 @dataclass(slots=True)
 class Told:
-    """Whether the data holder was warned of what lies outside the bounds: once for all rows of a fit."""
+    """Whether the data holder was warned of values outside the bounds: there is one warning for all rows of a fit."""
 
     already: bool = False
 
@@ -121,7 +121,7 @@ def warn_narrow(y: Target, pair: tuple[float, float]) -> None:
 
 
 def _unknown(marks: Sequence[int], prep: Prep, columns: Sequence[str], rows: int) -> list[str]:
-    """Sentences about undeclared values: they are zero in all columns, and so is a level without a column."""
+    """Sentences about values that are not levels: they count as no level, or as the reference, which has no column."""
     declared = () if prep.layout is None else prep.layout.columns
     referred = {j for j, column in enumerate(declared) if getattr(column, "reference", None) is not None}
     parts = []

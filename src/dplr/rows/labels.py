@@ -1,4 +1,4 @@
-"""Which labels a target holds: declared, conventional, or (asked for, and with a warning) taken from the data."""
+"""The labels of a target: declared, conventional, or on request and with a warning taken from the data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dplr.rows.tables.text import NUMBERS
 
 FROM_DATA = "from_data"
 
-_NEITHER = 2.0  # a code that is found, and refused, with the sum
+_NEITHER = 2.0  # the code of a value without a label: the sum counts such rows, and they are refused
 _DECLARE = "Declare the labels, such as classes=(-1, 1) or target=('no', 'yes') of the bounds."
 
 
@@ -38,17 +38,17 @@ class Labels:
     conventional: bool = False
 
     def take(self, rows: Any) -> Labels:
-        """Those of the records at an array of indices."""
+        """The labels of the records at an array of indices."""
         return replace(self, y=self.y[rows])
 
     def against_the_rest(self, position: int | None) -> NDArray[np.float64]:
-        """1 for one class (None: for all), 0 for the others, and 2 for what is not a label: the sum finds it."""
+        """1 for one class (None: for all), 0 for the others, 2 for a value that is not a label, which sums count."""
         return np.where(self.y == len(self.classes), 2.0, True if position is None else self.y == position)
 
 
 @dataclass(frozen=True, slots=True)
 class LabelRule:
-    """How labels are told in every part of the rows: what is declared of them, and a threshold of numbers or None."""
+    """The rule for labels in every part of the rows: the declared labels, or a threshold of numbers."""
 
     declared: Sequence[Any] | str | None = None
     threshold: float | None = None
@@ -59,7 +59,7 @@ class LabelRule:
 
 
 def resolve(y: Target, declared: Sequence[Any] | str | None) -> Labels:
-    """The labels of y, found without looking at its values.
+    """The labels of y, which do not depend on its values.
 
     Undeclared labels are False and True where the type of y declares booleans, and 0 and 1 elsewhere: one convention
     for every type, so that no record decides which one holds. Other values are refused while rows are summed.

@@ -1,6 +1,6 @@
 """Minimise an objective over the sums of a loss: in the compiled loop where rows offer it, else through their sums.
 
-Faulty rows are refused here too; how many were clipped is said where rows are checked.
+Faulty rows are refused here too; the warning of clipped values is given where rows are checked.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def minimise_many(
 
     Parameters
     ----------
-    objectives : such as one for each draw of an objective perturbation.
+    objectives : for example one per draw of an objective perturbation.
     tau, cap : for each of them, as in `minimise`.
 
     Returns
@@ -89,7 +89,7 @@ def minimise_many(
 
 
 def _minimum(sums: LossSums, objective: Objective, tau: float, cap: int) -> Minimum:
-    """`minimise`, with the Hessian where it is known."""
+    """The minimum of `minimise`, with the Hessian where it was computed."""
     try:
         minimum = _in_float64(sums, objective, tau, min(cap, NEWTON_PASSES))
     except NotCertified:
@@ -102,7 +102,7 @@ def _minimum(sums: LossSums, objective: Objective, tau: float, cap: int) -> Mini
 
 
 def _refined(sums: LossSums, objective: Objective, start: Minimum, tau: float, cap: int) -> tuple[Vector, float]:
-    """From a point that float64 certified to one that pairs of numbers do."""
+    """Refine a minimum that float64 certified, in pairs of float64 numbers."""
     fine = _fine(sums, objective)
     return refine(fine, start.coef, tau, start.hessian) or descend(fine, tau, cap - NEWTON_PASSES)
 
@@ -145,12 +145,12 @@ def _in_float64(sums: LossSums, objective: Objective, tau: float, cap: int) -> M
 
 
 def _hessian_price(sums: LossSums, step: int) -> float:
-    """How many gradients of all rows a Hessian costs beside its own: roughly, as measured; infinite where none pays."""
+    """The cost of a Hessian beside its gradient, in gradients of all rows, as measured; infinite where none pays."""
     geometry = sums.geometry
     q = geometry.d + (geometry.intercept > 0)
     if not sums.in_memory:
         return q / 256
-    # In the ball a gradient is cheap beside it; and a large sample is not read ten times for nothing.
+    # In the ball a gradient is much cheaper than a Hessian; and ten reads of a large sample cost too much.
     return math.inf if geometry.half_width is None or step < 8 else 0.7 + q / 64
 
 

@@ -27,7 +27,7 @@ def linear(rows: Matrix, coef: Matrix, intercept: Matrix) -> Matrix:
 
 
 def errors(values: Matrix, labels: Labels) -> int:
-    """How many records a classifier would call wrongly, in units; `values` are its margins."""
+    """How many records a classifier labels wrongly, in score units; `values` are its margins."""
     if len(labels.classes) > 2:
         wrong = labels.y != values.argmax(axis=1)
     else:

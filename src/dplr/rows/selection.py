@@ -1,4 +1,4 @@
-"""Which rows to sum, and in which pieces."""
+"""Selections of rows, and spans in which they are summed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dplr._kit.validation import check_count
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Selection:
-    """Which rows to sum: every `step`-th, or the chosen indices."""
+    """A selection of rows for a sum: every `step`-th row, or the rows at some indices."""
 
     step: int = 1
     indices: NDArray[np.int64] | None = None

@@ -1,4 +1,4 @@
-"""Files without a name, which hold rows for a while, on a disk that keeps room for others.
+"""Files without a name, which hold rows while a fit runs and leave a share of the disk to other programs.
 
 Such a file is not in any folder: the system frees it when the process ends, however it ends. It is as private as the
 rows, and not encrypted.
@@ -16,12 +16,12 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Of the room that a disk has, this share is left to others.
+# Of the free space of a disk, this share is left to other programs.
 _LEFT = 0.2
 
 
 class Spill:
-    """A file without a name; a write that would take the room of others raises OSError, as on a full disk.
+    """A file without a name; a write into the share of other programs raises OSError, as on a full disk.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Spill:
         return np.asarray(np.memmap(self._file, kind, "r"))
 
     def close(self) -> None:
-        """Let go of the file; what could not be written, on a full disk, is not wanted."""
+        """Close the file, and ignore data that a full disk did not take."""
         with contextlib.suppress(OSError):
             self._file.close()
 

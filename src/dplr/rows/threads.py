@@ -1,4 +1,4 @@
-"""The one thread pool: created on first use, forgotten in a forked child."""
+"""The thread pool of the process: created on first use, and again on first use in a forked child."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _is_alone = contextvars.ContextVar("_is_alone", default=False)
 
 @contextlib.contextmanager
 def one_thread() -> Iterator[None]:
-    """One thread for all sums inside: whoever calls keeps the other cores busy."""
+    """A context in which sums use one thread, because the caller keeps the other cores busy."""
     before = _is_alone.set(True)
     try:
         yield
@@ -55,7 +55,7 @@ def threads_for(products: float, asked: int | None = None) -> int:
 def can_start(threads: int) -> bool:
     """Whether there is memory for that many threads.
 
-    A thread that finds none when it begins ends before it says that it began, and Python waits for that word for ever.
+    A thread that finds no memory when it begins ends before it signals its start, and Python waits for ever.
     """
     if not hasattr(mmap, "MAP_ANONYMOUS"):  # Windows
         return True

@@ -1,4 +1,4 @@
-"""How much each row counts, and which rows are one unit's."""
+"""Weights of rows, and the units that rows belong to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
-Weights = Vector | None  # of the rows of a block; None where every row counts whole
+Weights = Vector | None  # of the rows of a block; None where every row has weight 1
 # Weights are whole numbers of 2^-30 from 0 to 1.
 BITS = 30
 # Multipliers of the Gram kernel keep the intercept's constant, half a unit of the grid of 2^-20, on that grid.
@@ -18,7 +18,7 @@ _CONSTANT_BITS = 11
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RowWeights:
-    """How much each row counts, and which rows are one unit's (privacy/unit.md).
+    """The weight and the unit of each row (privacy/unit.md).
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class RowWeights:
     units: int
 
     def take(self, rows: Any) -> RowWeights:
-        """Those of some rows, weights unchanged: for parts that hold every row of their persons."""
+        """The weights of some rows, unchanged: for parts that hold every row of their persons."""
         if self.persons is None:
             return RowWeights(self.of_rows[rows], None, len(self.of_rows[rows]))
         persons = self.persons[rows]

@@ -34,7 +34,7 @@ _GONE = ""  # ONNX has no missing text
 
 
 class Graph:
-    """Nodes and constants as they come, under names that no input and no output has."""
+    """Nodes and constants of a graph, in the order in which they are added, under names that no input or output has."""
 
     def __init__(self, names: Sequence[str]) -> None:
         try:
@@ -47,13 +47,13 @@ class Graph:
         self._names = set(names)
 
     def add(self, operator: str, *inputs: str, output: str | None = None, **attributes: Any) -> str:
-        """The name of what a node gives."""
+        """Add a node; returns the name of its output."""
         name = self._fresh() if output is None else output
         self._nodes.append(self._onnx.helper.make_node(operator, list(inputs), [name], **attributes))
         return name
 
     def constant(self, value: Any) -> str:
-        """The name of an array: text, integers, booleans or float64."""
+        """Add a constant array of text, integers, booleans or float64; returns its name."""
         array, name = np.asarray(value), self._fresh()
         if array.dtype.kind in "OU":
             texts = [text.encode() for text in array.ravel().tolist()]

@@ -53,7 +53,7 @@ class OneHot:
     Attributes
     ----------
     levels : all that are declared.
-    refused : whether a missing value is.
+    refused : whether a missing value is refused.
     filler : the level that a missing value counts as; None for no level.
     reference : the level without a column; None where each has one.
     """
@@ -82,7 +82,7 @@ class Interval:
     Attributes
     ----------
     edges : between the bins, increasing. The number of edges that are not above a number is that of its bin.
-    refused : whether a missing value is.
+    refused : whether a missing value is refused.
     filler : the number that a missing value counts as; None where it is refused, or in no bin.
     reference : the bin without a column, from 0; None where each has one.
     """
@@ -268,7 +268,7 @@ _OF: dict[type[Column], tuple[tuple[str, ...], Callable[[int, Any, Pair], list[O
 
 
 def _check_known(record: Any, names: Sequence[str], name: str = "the layout") -> None:
-    """A field that is not read here must be at its default."""
+    """Refuse a field that no part expresses, unless it has its default."""
     for field in dataclasses.fields(record):
         value = getattr(record, field.name)
         if field.name not in names and value != field.default:

@@ -16,9 +16,9 @@ from dplr.estimators.export.parts import Interval, Mark, Number, OneHot, Part, P
 from dplr.problem.losses.link import Link
 
 OUTPUTS = ("prediction", "margin", "probability")
-# What ends an identifier is doubled inside it. Single quotes around text are doubled everywhere.
+# Opening quote of an identifier -> its closing quote, which is doubled inside. Single quotes in text are doubled too.
 _CLOSING = {'"': '"', "`": "`", "[": "]"}
-_FURTHEST = 690.0  # EXP of it and a little more is a float64 everywhere, and some databases refuse to underflow
+_FURTHEST = 690.0  # EXP of it and of its negative are float64 numbers; some databases raise an error beyond
 _FORWARD: dict[str, Callable[[str], str]] = {
     "clip": lambda value: value,
     "log1p": lambda value: f"LN(1.0 + {value})",

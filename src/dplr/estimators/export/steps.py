@@ -1,4 +1,4 @@
-"""Released models as pipelines of scikit-learn, of its own steps and NumPy's functions alone."""
+"""Released models as pipelines of scikit-learn, made only of its steps and of NumPy's functions."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def _as_objects() -> Any:
 
 
 def _text_filled(filler: Any) -> list[Any]:
-    """Text may be missing as NaN and as None, which are two steps to scikit-learn."""
+    """Steps that fill missing text: scikit-learn needs one for NaN and one for None."""
     fill = {"strategy": "constant", "fill_value": filler}
     return [_as_objects(), SimpleImputer(missing_values=np.nan, **fill), SimpleImputer(missing_values=None, **fill)]
 
@@ -189,7 +189,7 @@ def _text_refused() -> list[Any]:
 
 
 def _no_level(levels: Sequence[Level]) -> str:
-    """A text that is not a level, and that nobody writes: of private characters of Unicode."""
+    """A text that is not a level, made of private characters of Unicode, so that no data should contain it."""
     text = "\ue000missing\ue000"
     while text in levels:
         text += "\ue000"
@@ -227,7 +227,7 @@ def _fitting_row(layout: Layout, parts: Sequence[Part]) -> list[Any]:
 
 
 def _frame(columns: dict[Any, Any]) -> Any:
-    """A data frame of the library that is there: scikit-learn knows columns by name in no other way."""
+    """A data frame of an installed library: scikit-learn finds columns by name only in data frames."""
     for library in ("pandas", "polars"):
         try:
             return importlib.import_module(library).DataFrame(columns)
@@ -310,7 +310,7 @@ def _line(constant: float, slope: float) -> Any:
 
 
 def _filled(model: Any, fitted: Any, **state: Any) -> Any:
-    """Copies, so that nothing of the one changes the other."""
+    """The model with copies of the released numbers, so that a change of one object does not change the other."""
     width = np.shape(fitted.coef_)[-1]
     for name, value in ({"n_features_in_": width, "classes_": getattr(fitted, "classes_", None)} | state).items():
         if value is not None and not (name == "n_features_in_" and isinstance(model, TransformedTargetRegressor)):

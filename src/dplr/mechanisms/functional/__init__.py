@@ -1,8 +1,8 @@
 """The functional mechanism.
 
 Second moments of the rows are summed once, get noise, and every model of them is post-processing. `spec.py` is the
-recipe: plan, sum, `drawing.py`, repair of the spectrum, solve. `moments.py` lays the released cells out, `noise.py`
-calibrates them, and `readings.py` makes the equation of which confidence intervals are made. Proof: functional.md.
+algorithm: plan, sum, add noise (`drawing.py`), repair the spectrum, solve. `moments.py` has the layout of the released
+cells, `noise.py` their noise, and `readings.py` the equation for confidence intervals. Proof: functional.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The layout of released moments: which cells, in which weight, with which joint sensitivity, and the way back."""
+"""The layout of released moments: their cells, weights and joint sensitivity, and matrices made of them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from dplr.solvers.stein import stein_coef
 
 _WEIGHTS = tuple(2.0 ** (step / 4) for step in range(-24, 25))  # candidates for the weight of the quadratic block
 SQUARE = "target_square"  # the block of sum y^2
-MEAT = "meat_"  # begins the names of the blocks of sum min(u^2, 1) v v', u the residual
-# Sum y^2 has at least this weight, in units of the sensitivity of the other blocks, where it is not free.
+MEAT = "meat_"  # the prefix of the names of the blocks of sum min(u^2, 1) v v', u the residual
+# Where releasing sum y^2 costs noise: its least weight, in units of the sensitivity of the other blocks.
 _LEAST_SQUARE = 1 / 32
 
 
@@ -76,7 +76,7 @@ def agreeing(
 
 
 def one_class(released: Mapping[str, NDArray[np.float64]], position: int) -> dict[str, NDArray[np.float64]]:
-    """The moments of one class against the rest from those released: sum y (x, iota) is twice its sum less all sums."""
+    """The moments of one class against the rest: sum y (x, iota) is twice the class sum minus all class sums."""
     shared = {name: values for name, values in released.items() if not name.startswith("linear[")}
     sums = [values for name, values in released.items() if name.startswith("linear[")]
     return shared | {"linear": 2 * sums[position] - np.sum(sums, axis=0)}
@@ -85,17 +85,17 @@ def one_class(released: Mapping[str, NDArray[np.float64]], position: int) -> dic
 def blocks(geometry: Geometry, counted: bool) -> dict[str, tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Cells of the moment matrix that are released: sum y (x, iota), and the triangle of sum (x, iota)(x, iota)'.
 
-    The cell iota^2 * n is left out where it is public, and not `counted` (`Problem.counts_units`). So is what a one-hot
-    block tells of itself: two of its columns are never both set, and x^2 = half_width * x repeats the intercept's cell
-    (functional.md, lemma 7). A number and its mark are never both set either, and of the two the number's diagonal cell
-    alone is released (lemma 10). Of a block of numbers all diagonal cells are (lemma 11).
+    The cell iota^2 * n is left out where it is public, and not `counted` (`Problem.counts_units`). So are cells that
+    follow from a one-hot block: two of its columns are never both set, and x^2 = half_width * x repeats the intercept's
+    cell (functional.md, lemma 7). A number and its mark are never both set either: of their diagonal cells only the
+    number's is released (lemma 10). A block of numbers has all its diagonal cells (lemma 11).
     """
     q = geometry.d + (geometry.intercept > 0)
     return {"linear": (np.arange(q), np.full(q, q)), **second_moments(geometry, counted=counted)}
 
 
 def derived(geometry: Geometry) -> tuple[list[int], float]:
-    """The columns whose diagonal cell is not released, and how many times the cell with the intercept it is."""
+    """The columns whose diagonal cell is not released, and its ratio to their cell with the intercept."""
     hot = _hot(geometry) if geometry.intercept else []
     if not hot:
         return [], 0.0
@@ -106,7 +106,7 @@ def derived(geometry: Geometry) -> tuple[list[int], float]:
 def lengthened(
     problem: Problem, matrix: NDArray[np.float64], vector: NDArray[np.float64], coef: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """The Taylor solution with the length that it has in a logistic model with Gaussian margins."""
+    """The Taylor solution, rescaled to the length of coefficients of a logistic model with Gaussian margins."""
     iota = problem.geometry.intercept
     n_rows = problem.reference_total
     if iota and problem.counts_units:
@@ -132,7 +132,7 @@ def meat_cells(geometry: Geometry) -> dict[str, tuple[NDArray[np.intp], NDArray[
 
 
 def largest_residual(problem: Problem) -> int:
-    """Up to here squared residuals count in full: numbers lie in [-1, 1], and labels are -1 and 1."""
+    """The largest residual whose square counts in full: numbers lie in [-1, 1], and labels are -1 and 1."""
     return 2 if problem.loss.classification else 1
 
 

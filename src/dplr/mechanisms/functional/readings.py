@@ -34,7 +34,7 @@ _REACH = 2.0
 
 
 def missing_for_intervals(plan: Plan) -> str:
-    """The reason why a release does not suffice for intervals; empty where it does."""
+    """The reason why a release allows no intervals; empty where it does."""
     lacking = missing_for_equation(plan.problem, plan.statement.released)
     squares = meat_cells(plan.problem.geometry).keys() <= plan.statement.released.keys()
     return UNEQUAL if not lacking and plan.problem.loss.classification and not squares else lacking

@@ -210,11 +210,11 @@ class FunctionalMechanism(Tabled, Refitting):
 
     @property
     def joint(self) -> FunctionalMechanism | None:
-        """One release serves all classes, unless the options are about one model."""
+        """The spec itself where one release of it serves all classes; None with options that need one per model."""
         return self if self.calibration == "tight" and self.unbounded != "rerun" else None
 
     def aimed(self, problem: Problem, classes: Sequence[Any]) -> FunctionalMechanism:
-        """The least bias, and intervals that hold where variances differ between rows."""
+        """The spec with the options of least bias, and intervals that hold where variances differ between rows."""
         if classes and problem.loss.classification:
             remedy = 'Its intervals need equal variances, which labels do not have; mechanism="score" does not.'
             rule = f'must be "{AIMS[0]}" with mechanism="fm" and more than two classes'
@@ -224,7 +224,7 @@ class FunctionalMechanism(Tabled, Refitting):
         return replace(spec, intervals="robust") if robust and problem.unit.person is None else spec
 
     def unbiased(self, loss: Loss) -> FunctionalMechanism:
-        """Without a ridge, directions dropped where noise is half of them; logistic: Stein's lengths. Private."""
+        """The spec without a ridge, with a lower floor, and with "stein" for the logistic loss. Private."""
         options: dict[str, Any] = {"ridge_deviations": 0.0, "floor_deviations": 2.0}
         if loss.classification:
             options["approximation"] = "stein"
@@ -282,18 +282,18 @@ class FunctionalMechanism(Tabled, Refitting):
         return gradient_noise(plan.statement.released, self.coef_norm)
 
     def gradient_noise(self, plan: Plan) -> GradientNoise:
-        """That of the noisy quadratic, at coefficients of norm `coef_norm`."""
+        """The noise of the gradient of the noisy quadratic, at coefficients of norm `coef_norm`."""
         loss, noise = plan.problem.loss, gradient_noise(plan.statement.released, self.coef_norm)
         return GradientNoise(noise * loss.slope, slope=1.0) if loss.classification else GradientNoise(noise)
 
     def _released_problem(self, problem: Problem) -> Problem:
-        """The problem whose cells are released: FM12 knows no layout, and noises every cell."""
+        """The problem whose cells are released: FM12 has no layout, and adds noise to every cell."""
         if self.calibration == "paper" and problem.geometry.grouped:
             return replace(problem, geometry=replace(problem.geometry, blocks=(), marked=(), shared=()))
         return problem
 
     def check(self, problem: Problem) -> None:
-        """A loss without an expansion cannot be approximated; a ridge of the mean objective needs a number of rows."""
+        """Refuse a loss without an expansion, a ridge without a number of rows, and options that do not agree."""
         self._kept(problem)
         if self.intervals == "robust" and self.calibration == "paper":
             raise ValueError(sentence("intervals", "must be 'on' or 'off' with calibration='paper'", self.intervals))
@@ -342,7 +342,7 @@ class FunctionalMechanism(Tabled, Refitting):
         """The released cells of the moments of (x, iota, y)."""
         geometry = self._released_problem(problem).geometry
         cells = layout.blocks(geometry, problem.counts_units)
-        # Labels have y^2 = 1; what is drawn anew until it pleases has another law than its noise.
+        # Labels have y^2 = 1; a rerun conditions the noise, so its law is not the one that intervals need.
         numeric = not problem.loss.classification and self.calibration == "tight" and self.unbounded != "rerun"
         robust = self.intervals == "robust" or (self.intervals == "on" and not problem.unit.weighted)
         return cells | {SQUARE: layout.square_cell(geometry)} if numeric and robust else cells
@@ -395,7 +395,7 @@ class FunctionalMechanism(Tabled, Refitting):
         return coef
 
     def _least_squares(self, plan: Plan, released: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
-        """The solution whose residuals intervals are about: for labels that of a linear probability."""
+        """The least-squares solution, at which residuals are squared: for labels that of a linear probability."""
         matrix, vector = moment_matrix(self._released_problem(plan.problem), released)
         ridge, floor, _ = self._penalty(plan, matrix)
         return solve_quadratic(matrix, vector, ridge, floor)
@@ -411,24 +411,24 @@ class FunctionalMechanism(Tabled, Refitting):
         return np.concatenate([np.array(self.columns, np.intp), every[problem.geometry.d :]])
 
     def lacks_intervals(self, plan: Plan) -> str:
-        """Noise that was drawn anew until it pleased has another law than the one that intervals count with."""
+        """The reason why there are no intervals: reruns change the law of the noise."""
         if self.unbounded == "rerun":
             return "noise was drawn until the matrix was positive definite; fit with unbounded='trim'"
         return missing_for_intervals(plan)
 
     def as_declared(self, problem: Problem, names: Collection[str]) -> bool:
-        """Also of labels, whose equation has no intervals without squared residuals."""
+        """Whether the blocks are an equation of the columns: for labels also without squared residuals."""
         return self.unbounded != "rerun" and not missing_for_equation(problem, names)
 
     def readings(
         self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]], coefs: Sequence[NDArray[np.float64]]
     ) -> list[Reading]:
-        """The released moments: ridge and trimming are not part of the equation."""
+        """The equations of the released moments, without ridge and trimming."""
         return readings(plan, self._released_problem(plan.problem), parts)
 
     @property
     def whole(self) -> bool:
-        """Moments of fewer columns are those of a smaller model."""
+        """False: moments of fewer columns are those of a smaller model."""
         return False
 
     @property

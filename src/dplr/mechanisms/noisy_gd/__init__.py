@@ -1,8 +1,8 @@
 """Noisy gradient descent.
 
-Each step sums clipped gradients of all rows or of a random part, adds noise and steps. `defaults.py` chooses steps,
-rate and clip of public facts, `noise.py` finds the noise for a number of steps, `frame.py` centres and rescales rows by
-a release of its own, and `descent.py` is the loop. Proofs: noisy_gd.md, and privacy/accounting.md.
+Each step sums clipped gradients of all rows or of a random part, adds noise and moves. `defaults.py` chooses steps,
+rate and clip from public facts, `noise.py` computes the noise for a number of steps, `frame.py` centres and rescales
+rows by a release of its own, and `descent.py` is the loop. Proofs: noisy_gd.md, and privacy/accounting.md.
 """
 
 from __future__ import annotations

@@ -21,10 +21,10 @@ _STABLE_SHARE = 0.63
 # Shares of the row norm: below the first, rows of unit norm would be clipped at the start; beyond the last none is.
 _SMALLEST_CLIP_LABELS, _SMALLEST_CLIP_NUMBERS, _LARGEST_CLIP = 0.45, 0.11, 2.0
 _CLIP_SCALE_LABELS, _CLIP_SCALE_NUMBERS = 0.02, 0.025
-# Margins of regression lie in about [-1, 1], those of a classifier reach much further.
+# Factor of the reach of regression, whose margins lie in about [-1, 1]; those of a classifier are much larger.
 _REGRESSION_REACH = 0.2
 _WARM_REACH = 1 / 3
-# On standardised rows less far: their noise is larger in the directions that matter less.
+# Factor of the horizon on standardised rows, whose noise is larger in directions that matter less.
 _STANDARDISED_HORIZON = 0.7
 _LARGEST_BLUR = 1.0
 # Rows times eps at which half of the link is that of clipped slopes (link.md, section 3).
@@ -63,7 +63,7 @@ def defaults(
     loss: Loss, row_norm: float, size: int, noise_per_clip: float, warm: bool, momentum: float,
     steps: int | None = None, clip: float | None = None, standardised: bool = False,
 ) -> Defaults:  # fmt: skip
-    """Steps, learning rate and clip; those that are given stay.
+    """Steps, learning rate and clip; arguments that are not None are kept.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def defaults(
     closeness = _WARM_REACH if warm else 1.0
     distance = reach(size) * closeness * (1.0 if loss.classification else _REGRESSION_REACH)
     noise = clip * noise_per_clip
-    # As ridges: what noise alone asks for, and what it asks for where it drowns the data.
+    # The ridge that balances the noise, plus one that counts only where the noise exceeds the data.
     ridge = noise / distance + noise**2 / (2 * closeness**2)
     largest = largest_rate(loss, row_norm, momentum)
     horizon = (_STANDARDISED_HORIZON if standardised else 1.0) / ridge if ridge > 0 else math.inf

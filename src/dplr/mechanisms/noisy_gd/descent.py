@@ -1,4 +1,4 @@
-"""The descent itself: sum, add noise, step. It sees sums and plans, and draws every number of noise."""
+"""The loop of the descent: sum, add noise, step. It reads sums and plans, and draws all noise."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def descend(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -> 
 
 
 def _together(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -> list[Fit]:
-    """Sums over all rows are made for all models in one pass."""
+    """Fits without standardisation, whose sums over all rows are made in one pass for all models."""
     if not plans:
         return []
     walks = [_Walk(plan, sum(twin is plan for twin in plans)) for plan in {id(plan): plan for plan in plans}.values()]
@@ -48,7 +48,7 @@ def _together(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -
 
 
 def _alone(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -> list[Fit]:
-    """Every model goes alone, on rows that its own release of the columns clipped, centred and rescaled."""
+    """Fits with standardisation, one by one: each has rows clipped, centred and rescaled by its own release."""
     fits: list[Fit] = []
     if not plans:
         return fits
@@ -107,7 +107,7 @@ def _totals(rows: Rows, walks: Sequence[_Walk], source: Source) -> list[Callable
 
 
 class _Walk:
-    """Models of one plan on their ways, a row each; in a frame, whose `columns` were released, points are those there.
+    """The state of all models of one plan, a row each. With a frame, points are coefficients of rows in the frame.
 
     Rows in a frame, and so their gradients, are `shrink` times the standardised rows that plan and release are about.
     """
@@ -141,7 +141,7 @@ class _Walk:
         )
 
     def step(self, number: int, total: Callable[[], Total], source: Source) -> None:
-        """Release the sums with noise, and go down them."""
+        """Release the sums with noise, and move the points along them."""
         walk, block = self.descent, self.block
 
         def exact() -> Ints:

@@ -18,12 +18,12 @@ from dplr.rows import Rows
 
 Vector = NDArray[np.float64]
 MEANS, SQUARES = "means", "squares"
-# A number is divided by its deviation to this power; deviations below the floor, a share of the half-width, or below
-# this many deviations of the noise of a mean are not believed.
+# A number is divided by its deviation to this power. Deviations count as at least the floor, a share of the half-width,
+# and as at least this many deviations of the noise of a mean.
 _POWER, _FLOOR, _NOISES = 0.75, 0.1, 2.0
 # The best guess of a mean with noise of deviation s: means anywhere in [-c, c] have variance c^2 / 3.
 _DOUBT = 3.0
-# Least mean square of the norm of centred rows that is believed, in squared half-widths of all groups together.
+# Mean squares of the norm of centred rows count as at least this, in squared half-widths of all groups together.
 _LEAST_SPREAD = 0.02
 # Rows are shrunk so far that they stay inside the unit ball when they are rounded to the grid.
 _ROOM = 1 + 2.0**-10
@@ -58,7 +58,7 @@ class Frame:
         return coefs
 
     def points(self, coefs: Vector) -> Vector:
-        """The way back."""
+        """Coefficients (..., q) of rows in this frame, from those of the scaled problem."""
         points = np.empty_like(coefs)
         points[..., :-1] = coefs[..., :-1] / self.factors
         points[..., -1] = (coefs[..., -1] + coefs[..., :-1] @ self.center / self.iota) / self.shrink
@@ -80,7 +80,7 @@ def column_sizes(geometry: Geometry) -> dict[str, tuple[int]]:
 
 
 def frame_of(released: Mapping[str, Vector], plan: Plan) -> Frame:
-    """The frame that released sums of columns and of squared numbers suggest."""
+    """The frame made of the released sums of columns and of squared numbers."""
     geometry, n = plan.problem.geometry, plan.problem.n_rows
     assert geometry.half_width is not None
     assert n is not None

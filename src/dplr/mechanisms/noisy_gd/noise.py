@@ -24,7 +24,7 @@ from dplr.privacy.calibration import (
 from dplr.privacy.gaussian import gaussian_eps, gaussian_mu
 from dplr.privacy.guarantees import Neighbouring
 
-# Of mu^2, where rows are standardised: chosen by measurement (decision record 22).
+# Share of mu^2 for the sums of columns where rows are standardised, chosen by measurement (decision record 22).
 COLUMNS_SHARE = Fraction(1, 10)
 _STEPS_REMEDY = "Use fewer steps, or a larger eps or delta."
 
@@ -143,7 +143,7 @@ def poisson_gaussian_steps(
 def steps_of_deviation(
     sensitivity: float, deviation: float, eps: float, delta: float, steps: int, size: int, sum_exponent: int
 ) -> tuple[float, float, GaussianBlock, float]:
-    """The other way round: what `steps` releases with noise of at least `deviation` for that sensitivity cost.
+    """The cost of `steps` releases with noise of at least `deviation` for that sensitivity.
 
     By accounting.md, lemma 3, with continuous noise of mu = sqrt(steps) * charged / deviation: delta is met at eps =
     gaussian_eps(mu, delta') + eta, delta' what `continuous_delta` leaves.

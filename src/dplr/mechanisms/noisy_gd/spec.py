@@ -96,8 +96,8 @@ class NoisyGradientDescent(Mechanism):
     See Also
     --------
     dplr.fit : Takes it as `mechanism`; its shorthand is `"ngd"`.
-    dplr.History : Where the descent went.
-    dplr.plots.plot_history : Draws it.
+    dplr.History : The path of the descent.
+    dplr.plots.plot_history : Draw the path.
 
     References
     ----------
@@ -223,11 +223,11 @@ class NoisyGradientDescent(Mechanism):
         return intervals_of(part, plan)
 
     def lacks_intervals(self, plan: Plan) -> str:
-        """Clipped gradients vanish at other coefficients than whole ones, and nobody knows how far away."""
+        """The reason why there are no intervals: clipped gradients are zero at other coefficients, unknown how far."""
         return f"it clips gradients, so its coefficients are not those of the loss{instead(plan)}"
 
     def gradient_noise(self, plan: Plan) -> GradientNoise:
-        """That of the mean of all steps."""
+        """The gradient noise of the mean of all steps."""
         block, problem = plan.statement.released[BLOCK], plan.problem
         records = problem.neighbouring.records_changed if self.batch == "full" else 1  # a batch is charged for one
         clip = block.sensitivity / (records * problem.geometry.row_norm)
@@ -241,7 +241,7 @@ class NoisyGradientDescent(Mechanism):
 
     @property
     def keeps_eps(self) -> bool:
-        """Every step at the whole eps costs more than that."""
+        """Whether all steps together cost eps: with composition="per-step" they cost more."""
         return self.composition == "exact"
 
     def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
@@ -261,7 +261,7 @@ class NoisyGradientDescent(Mechanism):
         per_clip = problem.neighbouring.records_changed * math.sqrt(size) / (total * mu)
         started = problem.w0 if self.init == "public" else None
         standardised = self.standardises(problem, eps, delta)
-        if standardised:  # what the steps are left with
+        if standardised:  # the steps have the remaining share of mu^2
             per_clip /= math.sqrt(1 - step_noise.COLUMNS_SHARE)
         warm = started is not None
         settings = defaults(
@@ -315,7 +315,7 @@ def _lacking(problem: Problem) -> _Lack | None:
 
 
 def _check_moves(descent: Descent, center: Sequence[float]) -> None:
-    """Refuse what would overflow on its way: no point would be left for the next sum, after noise was drawn."""
+    """Refuse numbers that could overflow in a step: after noise was drawn there would be no point for the next sum."""
     pull = descent.l2 * (LARGEST_COEF + math.hypot(*center)) if descent.l2 else 0.0
     if not descent.learning_rate * (_LARGEST_MEAN + pull) <= _LARGEST_MOVE:
         rule = f"must be at most {_LARGEST_MOVE / (_LARGEST_MEAN + pull):.3g} with this ridge and public start"
@@ -397,7 +397,7 @@ def _columns(problem: Problem) -> step_noise.Columns:
 def _standardised(
     problem: Problem, descent: Descent, query: ClippedGradient, moved: float, eps: float, delta: float
 ) -> _Cost:
-    """The columns first, then the steps, on what is left."""
+    """The cost of the sums of columns, and of the steps with the remaining share of mu^2."""
     size, columns = problem.geometry.n_coefs, _columns(problem)
     noise = step_noise.standardised_gaussian_steps(columns, moved, eps, delta, descent.steps, size, query.exponent)
     released = {

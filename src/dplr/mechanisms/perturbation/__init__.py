@@ -1,9 +1,9 @@
 """Output and objective perturbation, and the exact minimiser.
 
 All three minimise one regularised objective (`minimisation.py`) to a certified gradient. Output perturbation adds noise
-to the minimiser; objective perturbation adds a random linear term before (`linear_term.py`, `noise.py`); `none.py` adds
-nothing. `ridge.py` has the default ridge and `hessian.py` what log odds need for intervals. Proofs: output.md,
-objective.md.
+to the minimiser; objective perturbation adds a random linear term to the objective (`linear_term.py`, `noise.py`);
+`none.py` adds nothing. `ridge.py` has the default ridge, and `hessian.py` and `squares.py` the releases that intervals
+of log odds need. Proofs: output.md, objective.md.
 """
 
 from __future__ import annotations

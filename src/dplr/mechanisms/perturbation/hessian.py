@@ -47,7 +47,7 @@ def model_share(problem: Problem, eps: float) -> float:
 
 
 def check(problem: Problem) -> None:
-    """Refuse what has no reading: other losses."""
+    """Refuse losses other than the logistic one, which have no reading."""
     if problem.loss.name != "logistic":
         remedy = 'Linear models have intervals by mechanism="fm".'
         rule = "must be the logistic one with intervals='on'"
@@ -77,7 +77,7 @@ def with_hessian(plan: Plan, eps: float) -> Plan:
 
 
 def _parts(problem: Problem, eps: float) -> tuple[float, float]:
-    """The eps of the Hessian, and that of the squares: with that of the coefficients at most eps, as rationals."""
+    """The eps of the Hessian and of the squares; with the eps of the coefficients their exact sum is at most eps."""
     of_squares = squares.share(problem, eps)
     if math.isinf(eps):
         return eps, eps if of_squares else 0.0
@@ -192,5 +192,5 @@ def _tied(geometry: Geometry) -> Vector:
 
 
 def _cells(geometry: Geometry) -> dict[str, tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """The cells of the Hessian that say something of their own; the constant's is private under both relations."""
+    """The cells of the Hessian that do not follow from others; the constant's is private under both relations."""
     return {f"hessian_{kind}": where for kind, where in second_moments(geometry, counted=True).items()}

@@ -72,7 +72,7 @@ def _cm08(problem: Problem, eps: float, ridge: float) -> LinearTerm:
 
 
 def moved(problem: Problem) -> float:
-    """How far neighbours move the gradient."""
+    """The largest distance of the gradients of neighbouring data sets."""
     return sensitivity.gradient(problem.neighbouring.records_changed, problem.loss.lipschitz, problem.geometry.row_norm)
 
 
@@ -82,7 +82,7 @@ def one_record(problem: Problem) -> float:
 
 
 def moved_in_gauge(problem: Problem) -> float:
-    """How far neighbours move the gradient in the gauge of the body of the declared bounds."""
+    """The largest distance of the gradients of neighbours, in the gauge of the body of the declared bounds."""
     return sensitivity.gradient_gauge(problem.neighbouring.records_changed, problem.loss.lipschitz)
 
 
@@ -111,7 +111,7 @@ def _loss_of_row(problem: Problem, records: int) -> Callable[[float, float], flo
 
 
 def _theorem(problem: Problem) -> str:
-    """Which theorem calibrates pure noise, and whether its bound is attained."""
+    """The words for the theorem that calibrates pure noise, and whether its bound is attained."""
     loss = problem.loss
     if problem.unit.person is not None:
         number = 1 if not loss.fading else 2 if loss.name == "logistic" else 5

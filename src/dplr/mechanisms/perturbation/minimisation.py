@@ -35,9 +35,9 @@ _SMALLEST_RIDGE = 1e-6
 # Beyond these float64 has no digits left for the gradient, or for its certificate.
 _LARGEST_RIDGE = 1e15
 _LARGEST_START = 1e9
-# Guesses beyond these would make ridges that float64 does not have.
+# Limits of a guess of the coefficients' norm: beyond them a ridge could overflow or underflow.
 _GUESSES = 2.0**-100, 2.0**100
-# Within these limits the solver was seen to reach its tolerance; from 1e20 on it did not.
+# Limits of a cut. Within them the solver reached its tolerance in experiments; from 1e20 on it did not.
 _LEAST_CUT, _LARGEST_CUT = 2.0**-10, 2.0**10
 # The released numbers lie on a grid of this share of the noise.
 _GRID_BITS = 20
@@ -171,7 +171,7 @@ def check_rows(rows: Rows, problem: Problem) -> None:
 
 
 def check_count(rows: Rows, problem: Problem) -> None:
-    """Refuse more units than the tolerance was planned for: their weights are as many at most."""
+    """Refuse more units than the tolerance was planned for; the sum of the weights is at most their number."""
     assert problem.n_rows is not None
     if problem.neighbouring is Neighbouring.ADD_REMOVE and rows.units > MOST_ROWS * problem.n_rows:
         counted = "rows" if problem.unit.person is None else "persons"
@@ -205,7 +205,7 @@ def minimise_many(
 
 def _objective(plan: Plan, linear: NDArray[np.float64] | None) -> Objective:
     solved: Minimisation = plan.settings
-    # That of the weighted problem, without making one.
+    # The start in the coordinates of the weighted problem.
     start = _start(plan.problem) / np.asarray(solved.weights or 1.0)
     return Objective(plan.problem.loss, solved.ridge, start, np.zeros_like(start) if linear is None else linear)
 

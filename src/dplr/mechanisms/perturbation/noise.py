@@ -18,7 +18,7 @@ _CLOSE = 1e-12
 _ROUNDED_UP = 1 + 2.0**-50
 # Of eps, for the roundings of kappa and of a privacy loss where next to nothing is left.
 _ROUNDING = 2.0**-48
-_HALVINGS = 100  # of the logarithm of a standard deviation: to the last float
+_HALVINGS = 100  # of the interval of a standard deviation, on the scale of logarithms: down to adjacent floats
 # Shares of eps for the other record's gradient alone, of which the best is taken (objective.md, theorem 3).
 _SHARES = (1 / 2, 9 / 16, 3 / 4, 1.0)
 
@@ -110,7 +110,7 @@ def gaussian_sigma(
     log_delta = _log_delta(eps, loss, signs, one_signed)
     low, high = 1e-12, 1e6
     if log_delta is None or log_delta(low) > math.log(delta):
-        return None  # more noise than the formulas can be evaluated for, or than any
+        return None  # no noise is enough, or it is larger than the formulas can be evaluated for
     for _ in range(_HALVINGS):
         middle = math.sqrt(low * high)
         low, high = (middle, high) if log_delta(middle) <= math.log(delta) else (low, middle)

@@ -23,7 +23,7 @@ from dplr.rows import Rows
 
 @dataclass(frozen=True, slots=True)
 class NoPrivacy(Mechanism):
-    """The minimiser itself, without noise: what the papers call NoPrivacy. It protects nobody.
+    """The minimiser without noise, called NoPrivacy in the papers. It protects nobody.
 
     With ``l2="auto"`` the ridge on the sum objective is 1, scikit-learn's default ``C=1``.
 
@@ -38,7 +38,7 @@ class NoPrivacy(Mechanism):
 
     See Also
     --------
-    dplr.baselines.truncated : What truncation of the loss alone costs.
+    dplr.baselines.truncated : A fit without noise, for the cost of truncating the loss.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class NoPrivacy(Mechanism):
         return Plan(problem, statement, minimisation.minimisation(problem, ridge, linear_norm=0.0, share=0.0))
 
     def check(self, problem: Problem) -> None:
-        """Refuse what has no minimum."""
+        """Refuse a problem without a minimum that the solver can certify."""
         minimisation.check(problem, self.about.name)
 
     def check_rows(self, rows: Rows, problem: Problem) -> None:

@@ -254,7 +254,7 @@ class ObjectivePerturbation(Tabled):
         )
 
     def _check_unit(self, problem: Problem) -> None:
-        """Refuse printed algorithms for persons, which they do not know, and intervals of rows that count less."""
+        """Refuse printed algorithms with persons, and intervals with weights or persons."""
         if problem.unit.person is not None and self.calibration != "tight":
             remedy = "The printed algorithms protect single rows."
             raise ValueError(sentence("calibration", 'must be "tight" with persons', self.calibration, remedy))
@@ -359,7 +359,7 @@ class ObjectivePerturbation(Tabled):
         minimisation.check_count(rows, problem)
 
     def profiles(self, plan: Plan) -> tuple[Profile, ...]:
-        """Theorem 3 at every eps, and the noise that pays for the tolerance; nothing where noise is not Gaussian."""
+        """The profiles of theorem 3 and of the noise that pays for the tolerance; () where noise is not Gaussian."""
         block, eps = plan.statement.released["coef"], plan.statement.eps
         if not block.law.gaussian:
             return ()

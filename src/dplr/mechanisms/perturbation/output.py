@@ -190,7 +190,7 @@ class OutputPerturbation(Mechanism):
         minimisation.check_count(rows, problem)
 
     def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
-        """Minimise once a ridge; for each plan add noise, project, round."""
+        """Minimise once per ridge; for each plan add noise, project, round."""
         minimisation.check_rows(rows, plans[0].problem)
         minima: dict[Settings | None, NDArray[np.float64]] = {}
         for plan in track(plans, "output perturbation"):

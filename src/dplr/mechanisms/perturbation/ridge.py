@@ -14,7 +14,7 @@ from dplr.privacy.gaussian import gaussian_mu
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import Loss
 
-# Above the smallest ridge that erm.check takes. An automatic one comes near it only for an eps that hides nothing.
+# The least default ridge, above the smallest that `minimisation.check` accepts. It binds only for a very large eps.
 _LEAST = 1e-5
 # The ridge of the sum objective without noise: scikit-learn's default, C = 1.
 PLAIN = 1.0
@@ -35,9 +35,9 @@ def noise_norm(size: int, eps: float, delta: float, norm: float, signs: int) -> 
 def slope_cut(loss: Loss, total: float, geometry: Geometry, eps: float, delta: float, signs: int) -> float:
     """Largest slope C of the loss that objective perturbation minimises, between two public limits.
 
-    Noise grows with C, and so does what the loss sees of rows that contradict the model. N is the norm of the noise a
-    row, at C = 1, in the gauge of declared bounds where delta is 0. Labels: C = 0.02 / sqrt(N) in [0.5, 1]; numbers:
-    C = 0.035 / sqrt(N) in [0.3, 2].
+    Noise grows with C, and so does the influence of rows that contradict the model. N is the norm of the noise per row
+    at C = 1, in the gauge of declared bounds where delta is 0. Labels: C = 0.02 / sqrt(N) in [0.5, 1]; numbers: C =
+    0.035 / sqrt(N) in [0.3, 2].
     """
     share, least, largest = (0.02, 0.5, 1.0) if loss.classification else (0.035, 0.3, 2.0)
     if math.isinf(eps):
@@ -55,7 +55,7 @@ def objective_ridge(
     """Ridge Lam of objective perturbation: the largest of four.
 
     c / coef_norm       minimises a bound of the excess loss, (Lam coef_norm^2 + c^2 / Lam) / 4
-    c^2 / (4 n)         larger only where the noise drowns the data: the coefficients shrink to 0
+    c^2 / (4 n)         larger only where the noise exceeds the data: the coefficients shrink to 0
     the free ridge      below it the curvature takes more than a small share of eps
     1e-5                no noise is left to speak of
     """

@@ -34,7 +34,7 @@ _LEAST, _SMALLEST = 3.0, 2.0**-20
 
 
 def share(problem: Problem, eps: float) -> float:
-    """The share of eps for the squares: 0 where their noise would drown them, or for more than the kernel sums."""
+    """The share of eps for the squares; 0 where their noise would be too large, or with too many directions."""
     assert problem.n_rows is not None
     noise = math.sqrt(2) * problem.neighbouring.records_changed / (SHARE * eps)
     size = problem.geometry.n_coefs
@@ -44,7 +44,7 @@ def share(problem: Problem, eps: float) -> float:
 
 
 def largest(noise: float, n_rows: int, size: int) -> float:
-    """The most that the squares of one row count, in multiples of their mean: more is more noise, and a smaller cut."""
+    """The cap on the squares of one row, in multiples of their mean: a larger cap cuts less and needs more noise."""
     return min(2 * math.sqrt(size * n_rows / noise), n_rows) if noise else n_rows
 
 
@@ -85,7 +85,7 @@ class ScoreAxes:
 
 
 def axes(hessian: Array, noise: float, plan: Plan) -> ScoreAxes:
-    """Those of a released Hessian (q, q) with this noise on a cell.
+    """The axes of a released Hessian (q, q) with this noise on a cell.
 
     Along each, the squares of rows that follow the model have a mean of 1 / `largest`.
     """
@@ -93,7 +93,7 @@ def axes(hessian: Array, noise: float, plan: Plan) -> ScoreAxes:
     assert n_rows is not None
     try:
         values, vectors = np.linalg.eigh(hessian)
-    except np.linalg.LinAlgError:  # the coefficients are paid for already: any released or public axes are as private
+    except np.linalg.LinAlgError:  # after the first noise nothing may fail; axes of a released diagonal are as private
         values, vectors = np.diag(hessian), np.eye(len(hessian))
     least = max(_LEAST * noise, _SMALLEST * float(np.abs(values).max()), 2.0**-40)
     most = largest(plan.statement.released[NAME].deviation, n_rows, len(values))

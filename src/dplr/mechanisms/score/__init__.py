@@ -1,8 +1,8 @@
 """The score release.
 
 Rounds of Newton's method whose gradients and Hessians have noise: `rounds.py` sums, adds noise and steps. The last
-round leaves a noisy equation at its point, of which log odds with intervals are made. `noise.py` divides the promise
-among rounds and blocks, `defaults.py` chooses the shares. Proof: score.md.
+round gives a noisy equation, whose solution is log odds with intervals. `noise.py` divides mu^2 among rounds and
+blocks, and `defaults.py` chooses the shares. Proof: score.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How mu^2 is divided among the rounds, and what pulls the steps: functions of public facts, score.md, section 4."""
+"""Shares of mu^2 of the rounds, and guesses that shorten the steps: functions of public facts, score.md, section 4."""
 
 from __future__ import annotations
 

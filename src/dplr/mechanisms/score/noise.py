@@ -65,10 +65,10 @@ def round_anywhere(share: Fraction, radius: float, iota: float, neighbouring: Ne
 
 @functools.lru_cache(maxsize=256)
 def gaussian_rounds(rounds: tuple[Round, ...], sizes: tuple[tuple[str, int], ...], eps: float, delta: float) -> Noise:
-    """Variances that make all rounds (eps, delta)-DP together, each of which may look at those before.
+    """Variances that make all rounds (eps, delta)-DP together; each round may depend on the earlier ones.
 
-    Squares of mu add, and the draws of all rounds count together (score.md, theorem 1). Off the diagonal a cell stands
-    for two of the Frobenius norm. Flooring is charged to each round.
+    Squares of mu add, and the draws of all rounds count together (score.md, theorem 1). A cell off the diagonal
+    counts twice in the Frobenius norm. Flooring is charged to each round.
 
     Raises
     ------

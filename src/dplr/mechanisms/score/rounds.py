@@ -1,4 +1,4 @@
-"""The rounds themselves: sum, add noise, step; and the equation that the last one leaves."""
+"""The rounds: sum, add noise, step; and the equation of the last one."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def block_name(number: int, kind: str) -> str:
 
 
 def query_of(problem: Problem) -> ScoreMoments:
-    """Score and Hessian of the problem's rows, whose norms no clip is below."""
+    """The query for score and Hessian, with a clip that no row's norm exceeds."""
     geometry = problem.geometry
     return ScoreMoments(problem.loss, geometry.d, geometry.intercept > 0, geometry.row_norm)
 
@@ -66,7 +66,7 @@ def start_of(problem: Problem) -> Vector:
 
 
 def run(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -> list[Fit]:
-    """One fit for each plan; the first sums, which see no noise, are made once."""
+    """One fit for each plan; the first sums do not depend on noise, and are made once."""
     problem = plans[0].problem
     query = query_of(problem)
     if problem.w0 is None:
@@ -113,7 +113,7 @@ def rounds_of(plan: Plan) -> int:
 
 
 def last_point(plan: Plan, released: Part) -> Vector:
-    """Where the last round was made: a function of what the others released."""
+    """The point of the last round: a function of the releases before it."""
     point = start_of(plan.problem)
     for number in range(rounds_of(plan) - 1):
         point = _next_point(plan, released, point, number)
@@ -121,14 +121,14 @@ def last_point(plan: Plan, released: Part) -> Vector:
 
 
 def _next_point(plan: Plan, released: Part, point: Vector, number: int) -> Vector:
-    """Where the round after this one is made, whose point is given: no further than coefficients may be."""
+    """The point of the next round, after a step from `point`, within the largest norm of coefficients."""
     reached = _step(plan, equation_of(plan, released, number), point, number)
     largest = defaults.reach(len(reached))
     return on_coef_grid(reached * min(1.0, largest / max(float(np.linalg.norm(reached)), largest)))
 
 
 def equation_of(plan: Plan, released: Part, number: int) -> Equation:
-    """Hessian and score of a round from what it released; what the layout knows is filled in."""
+    """Hessian and score of a round from its released blocks; cells that follow from the layout are filled in."""
     problem, geometry = plan.problem, plan.problem.geometry
     q, blocks = geometry.n_coefs, plan.statement.released
     matrix = np.zeros((q + 1, q + 1))
@@ -157,7 +157,7 @@ def _diagonal_noise(blocks: Mapping[str, Release], number: int) -> float:
 
 
 def _step(plan: Plan, equation: Equation, point: Vector, number: int) -> Vector:
-    """Where a Newton step leads, which is shorter where the noise is larger: post-processing."""
+    """The point after a Newton step, which is shorter where the noise is larger: post-processing."""
     at_zero = number == 0 and plan.problem.w0 is None
     step = _filtered(equation, defaults.COEF_DEVIATION if at_zero else defaults.STEP_DEVIATION)
     return _lengthened(plan.problem, equation, step) if at_zero else point + step
@@ -179,7 +179,7 @@ def _filtered(equation: Equation, spread: float) -> Vector:
 
 
 def _lengthened(problem: Problem, equation: Equation, coef: Vector) -> Vector:
-    """The solution at zero is that of a linear probability: as long as that of a logistic model with Gaussian margins.
+    """The solution at zero, rescaled from a linear probability model to a logistic model with Gaussian margins.
 
     Where the number of rows is not known, it stays as it is.
     """

@@ -125,7 +125,7 @@ class ScoreRelease(Tabled):
         return Plan(problem, statement)
 
     def check(self, problem: Problem) -> None:
-        """Only the logistic loss has the p of the proof; a ridge of the mean objective needs a number of rows."""
+        """Refuse losses other than the logistic one, which the proof is about, and a ridge without a number of rows."""
         if problem.loss != LOGISTIC:
             remedy = 'Use "fm" for a linear model, or "objective", "output" or "ngd".'
             rule = f'must be {models_with(lambda loss: loss == LOGISTIC)} with mechanism="score"'
@@ -150,7 +150,7 @@ class ScoreRelease(Tabled):
         return ("coefficients are shrunk by steps that are shorter where their noise is larger",)
 
     def lacks_intervals(self, plan: Plan) -> str:
-        """Nothing is missing where every row counts whole: the last round is an equation whose noise is known."""
+        """The reason why there are no intervals: persons or weights; empty where every row has weight 1."""
         if plan.problem.unit.person is not None:
             return "rows of one person depend on each other, and the Hessian does not show how much"
         if plan.problem.unit.weighted:
@@ -168,12 +168,12 @@ class ScoreRelease(Tabled):
         return [rounds.reading_of(plan, part) for part in parts]
 
     def gradient_noise(self, plan: Plan) -> GradientNoise:
-        """That of the last score."""
+        """The gradient noise of the last score."""
         block = [block for name, block in plan.statement.released.items() if name.endswith("score")][-1]
         return GradientNoise(block.deviation, slope=1.0)
 
     def equation_noise(self, plan: Plan) -> tuple[float, float]:
-        """That of the last round."""
+        """The noise of the last round."""
         last = rounds.rounds_of(plan) - 1
         blocks = {kind: plan.statement.released[rounds.block_name(last, kind)] for kind, _ in _sizes(plan.problem)}
         return blocks.pop("score").deviation, max(block.deviation for block in blocks.values())

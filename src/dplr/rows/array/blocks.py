@@ -1,7 +1,7 @@
 """Readers of rows, which sum a query block by block: in place, converted, or encoded; and sums of spans on threads.
 
 Which reader an array or a table gets is decided once, by `reader_of`. A reader knows how its rows lie and nothing of
-what is summed; how the sums of several spans merge is the business of `sum_exact` and `sum_ordered`.
+what is summed; `sum_exact` and `sum_ordered` merge the sums of several spans.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Reader(ABC):
     Attributes
     ----------
     X, y : all rows: arrays, or an encoder of a table and its targets.
-    prep : the row's way into the scaled problem.
-    block_rows : rows of one kernel call; None for a good number.
+    prep : the map from raw rows to scaled rows.
+    block_rows : rows of one kernel call; None for a default.
     weights : of all rows.
     index : the rows that count, each as often as it is named; None for all of them.
     marks : counts from the encoding of the whole table, for the faults of every total; else empty.
@@ -91,7 +91,7 @@ class WholeReader(Reader):
         return self
 
     def mapped(self, prep: Prep) -> WholeReader:
-        """A reader of the same arrays that takes rows another way into a scaled problem."""
+        """A reader of the same arrays with another map to scaled rows."""
         return replace(self, prep=prep)
 
     @abstractmethod
@@ -135,7 +135,7 @@ class NativeReader(WholeReader):
         return self.X, as_numbers(self.y)
 
     def loss_rows(self, step: int = 1) -> LossRows:
-        """Every `step`-th row for the loss kernels. All rows are kept in that form: a pass learns what others use."""
+        """Every `step`-th row for the loss kernels. With step 1 the rows are kept, with the facts that passes cache."""
         if step > 1:  # a copy: rows far apart are slow to read more than once
             X, y = (np.ascontiguousarray(part[::step]) for part in self.arrays())
             return native_rows(X, y, self.prep, _of(self.weights, slice(None, None, step)))
@@ -161,7 +161,7 @@ class ConvertedReader(WholeReader):
         return as_native(self.X), np.require(self.y, np.float64, "A")
 
     def loss_rows(self, step: int = 1) -> LossRows | None:
-        """A converted copy of every `step`-th row; None for all rows, of which none is kept."""
+        """A converted copy of every `step`-th row; None for step 1, because no copy of all rows is kept."""
         if step == 1:
             return None
         some = slice(None, None, step)
@@ -170,7 +170,7 @@ class ConvertedReader(WholeReader):
 
 
 class EncodedReader(Reader):
-    """Rows of a table, of which each block is encoded, and leaves its marks. X is the encoder."""
+    """Rows of a table, encoded block by block; each sum counts the marks of its blocks. X is the encoder."""
 
     def selected(self, rows: Selection) -> Reader:
         """A reader of the selected rows, which encodes blocks of them."""

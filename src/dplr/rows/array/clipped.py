@@ -26,24 +26,24 @@ _PRODUCTS_AN_ENTRY = 8
 # larger than this.
 _PASSES_IN_PLACE, _PASSES_BOUNDED, _PASSES_CHOSEN = 8, 2, 1
 _MOST_KEPT_BYTES = 2**28
-# A batch of them is never worth a second thread.
+# A sum over fewer rows than this is never worth a second thread.
 _FEW_ROWS = 4096
 
 
 class ClippedSums:
-    """Sums of clipped gradients, pass after pass: every pass uses what the first one learns of the rows.
+    """Sums of clipped gradients over many passes, which share facts about the rows and a copy on the grid.
 
     Parameters
     ----------
     X, y : all rows, as kernels read them. Their norms are measured here.
-    prep : the row's way into the scaled problem.
+    prep : the map from raw rows to scaled rows.
     threads : number of threads; None for as many as the work is worth. No sum depends on it.
-    weights : how much each row counts; None for whole.
-    room : where what is learnt of rows is written; None for memory.
+    weights : weights of the rows; None where each row has weight 1.
+    room : makes the arrays for facts about the rows; None for memory.
 
     Attributes
     ----------
-    kernel : the rows as the kernels take them, and what is known of them.
+    kernel : the rows as the kernels take them, with facts that passes share.
     """
 
     def __init__(

@@ -30,7 +30,7 @@ from dplr.rows.tables.target import Target
 from dplr.rows.weights import RowWeights, Weights
 from dplr.solvers import sample_step
 
-# Up to this many passes of one model are quicker than one pass of a whole panel.
+# For up to this many models, one pass per model is quicker than one pass for all of them.
 _FEW_MODELS = 10
 
 
@@ -42,12 +42,12 @@ class ArrayRows(Rows):
     X : (n, d) array, or a table of any library; never changed. An array of floats is never copied as a whole. A table
         is encoded block by block for exact sums, and once as a whole for kernels that make many passes.
     y : (n,) numbers, or numeric codes of labels.
-    prep : the row's way into the scaled problem.
-    weights : how much each row counts, and of which unit it is; None where every row is a unit, and counts whole.
-    block_rows : rows of one kernel call; None for a good number. The sum does not depend on it.
+    prep : the map from raw rows to scaled rows.
+    weights : weight and unit of each row; None where every row is a unit of weight 1.
+    block_rows : rows of one kernel call; None for a default. The sum does not depend on it.
     threads : number of threads; None for as many as the work is worth. The sum does not depend on it.
-    room : where what passes of clipped gradients learn of rows is written; None for memory.
-    told : shared with other rows of the same fit; None for rows of their own.
+    room : makes the arrays for facts about rows that passes of clipped gradients share; None for memory.
+    told : whether the data holder was warned, shared by all rows of a fit; None for rows that share it with no others.
     """
 
     in_memory = True
@@ -113,7 +113,7 @@ class ArrayRows(Rows):
         return None if self._weights is None else self._weights.of_rows
 
     def sum(self, query: Any, coef: Any, rows: Selection = ALL) -> Any:
-        """Sum the query in the way that it asks for, and leave the judgement of faults to the caller."""
+        """Sum the query by its own `sum_over`; faults are left to the caller."""
         return query.sum_over(self, coef, rows)
 
     def exact_sum(self, query: Any, coef: Any, rows: Selection = ALL) -> Total:
@@ -142,7 +142,7 @@ class ArrayRows(Rows):
 
     @property
     def sample_step(self) -> int:
-        """A minimisation begins on every so many rows; 1 for all of them."""
+        """The step of the sample of rows on which a minimisation begins; 1 for all rows."""
         return sample_step(len(self), self.geometry.n_coefs)
 
     def loss_gradients(self, loss: Loss, coefs: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -154,12 +154,12 @@ class ArrayRows(Rows):
         return gradients_of_many(loss_rows, kernel_of(loss), loss.width, coefs)
 
     def loss_rows(self, step: int = 1) -> LossRows | None:
-        """A sample, every `step`-th row; or all rows, None if they must be converted, or are worth several threads."""
+        """Every `step`-th row; with step 1, None if rows must be converted or are worth several threads."""
         several = _pool.threads_for(float(len(self)) * self.geometry.d * 16, self._threads) > 1
         return None if several and step == 1 else self._array_reader().loss_rows(step)
 
     def clipped_sum(self, query: ClippedGradient, coef: NDArray[np.float64], rows: Selection = ALL) -> Total:
-        """Sum clipped gradients with what earlier passes learnt; faults, of all rows, are left to the caller.
+        """Sum clipped gradients with facts that earlier passes cached; faults, of all rows, are left to the caller.
 
         Blocks of a given size, and every `step`-th row, are summed as any other exact query.
         """
@@ -173,9 +173,9 @@ class ArrayRows(Rows):
         return ClippedSums(*self._array_reader().arrays(), self.prep, self._threads, self._of_rows, self._room)
 
     def mapped(self, prep: Prep) -> Self:
-        """These rows, without a copy, on another way into a scaled problem."""
+        """These rows with another map to scaled rows, without a copy."""
         rows = copy.copy(self)
-        rows.__dict__.pop("clipped_sums", None)  # of rows that took the old way
+        rows.__dict__.pop("clipped_sums", None)  # made with the old map
         rows.prep, rows._reader = prep, self._array_reader().mapped(prep)
         return rows
 

@@ -19,15 +19,15 @@ BLOCK_BYTES = 1 << 21
 
 @dataclass(frozen=True, slots=True)
 class CsvPart:
-    """A CSV file, the columns that are wanted of it, and what they hold; nothing is open.
+    """A CSV file, the columns to read from it, and their kinds; no file is open.
 
     Attributes
     ----------
     path : the file as it was named, for messages.
-    stamp : the file that it must be whenever it is read.
+    stamp : place, size, time and hash of the file, checked whenever it is read.
     header : its first row.
-    kinds : names, and what the fields hold, in the order in which they are read.
-    form : how the file is written.
+    kinds : names and kinds of the columns, in the order in which they are read.
+    form : the format of the file.
     block_bytes : how much is read at a time. A longer row is read as a whole.
     rows : None; a CSV file does not say how many it has.
     """
@@ -70,7 +70,7 @@ class CsvPart:
         fields.tell()
 
     def _table(self, block: bytes, fields: Fields) -> Any:
-        """The columns of some whole rows; numbers by Arrow itself in columns of which it reads them all."""
+        """The columns of some whole rows. Arrow reads the numbers of a column itself where it can read all of them."""
         import pyarrow as pa
 
         while fields.quick:
@@ -82,7 +82,7 @@ class CsvPart:
         return fields.typed(*self._read(block, None))
 
     def _read(self, block: bytes, nulls: list[str] | None, slow: Collection[str] = ()) -> tuple[Any, list[Any]]:
-        """The columns, and rows with another number of fields; `slow` ones are text, and all where `nulls` is None."""
+        """The columns, and rows with a wrong number of fields; text in `slow` columns, in all where `nulls` is None."""
         import pyarrow as pa
         from pyarrow import csv as arrow
 
@@ -104,7 +104,7 @@ class CsvPart:
             parse_options=arrow.ParseOptions(
                 delimiter=self.form.delimiter,
                 newlines_in_values=b'"' in block,
-                ignore_empty_lines=len(names) > 1,  # the row of a missing value, where there is one column
+                ignore_empty_lines=len(names) > 1,  # with one column, an empty line is a missing value
                 invalid_row_handler=skip,
             ),
             convert_options=arrow.ConvertOptions(

@@ -1,4 +1,4 @@
-"""From the fields of a CSV file to numbers and text, block by block, by one rule for each field alone."""
+"""Fields of a CSV file as numbers and text, block by block; each field is read by itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?(?i:inf|infinity|nan)$
 
 
 class Fields:
-    """Makes columns of blocks, and counts what is no number. Nothing is raised before the last block was seen."""
+    """The columns of blocks of fields, and counts of faulty fields; nothing is raised before the last block."""
 
     def __init__(self, path: str, kinds: Mapping[str, Kind], spellings: Sequence[str]) -> None:
         self._path, self._kinds, self._spellings = path, kinds, spellings
@@ -21,15 +21,15 @@ class Fields:
         self._first_ragged: Any = None
         self._bad = dict.fromkeys(kinds, 0)
         self._first_bad = dict.fromkeys(kinds, 0)
-        # Fields of numbers are trimmed before they are compared: other spellings are never found. Arrow compares first,
-        # and would read a spelling that is a number and stands between spaces.
+        # Fields of numbers are trimmed before they are compared, so a spelling with spaces around it never matches.
+        # Arrow compares before it trims, and would read a spelling that is a number between spaces as that number.
         self.nulls = [*(spelling for spelling in spellings if spelling == spelling.strip()), ""]
         self.quick = not any(re.search(_NUMBER, spelling) for spelling in self.nulls)
         self.quick &= all(kind.empty or kind.text for kind in kinds.values())
         self.slow: set[str] = set()  # columns of numbers that Arrow does not read by itself: true and false, mistakes
 
     def learn(self, table: Any) -> None:
-        """Find columns of numbers, here as text, that Arrow does not read by itself; if none is new, it reads none."""
+        """Add columns of numbers that Arrow cannot read, from a table of text; if none is new, it reads none."""
         count = len(self.slow)
         numbers = [name for name, kind in self._kinds.items() if not kind.text]
         self.slow |= {name for name in numbers if not _is_plain(table[name], self.nulls)}
@@ -54,7 +54,7 @@ class Fields:
         return type(table).from_arrays(columns, list(self._kinds))
 
     def tell(self) -> None:
-        """Raise for rows of other lengths and fields that are no numbers; warn where the bounds replace them."""
+        """Raise for rows of a wrong length and for fields that are not numbers; warn where the bounds replace them."""
         if self._ragged:
             first = self._first_ragged
             fault = f"{self._ragged} rows with another number of fields, the first with {first.actual_columns}"

@@ -20,7 +20,7 @@ _SINGLE_BYTE = {
     *(f"iso8859-{part}" for part in range(1, 17) if part != 12),
     *(f"mac-{script}" for script in _MAC),
 }
-_UTF_8 = ("utf-8", "utf-8-sig")  # a damaged character is an error; the mark is before the header
+_UTF_8 = ("utf-8", "utf-8-sig")  # a damaged character is an error; the byte order mark is before the header
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Kind:
     text : whether they stay as they are written; else they are numbers.
     empty : whether an empty field is missing.
     replaced : whether the bounds say what a missing value counts as.
-    copied : whether they are text of which nothing is missing, however missing values are spelt.
+    copied : whether they are text that never counts as missing, whatever the spellings of missing values.
     """
 
     text: bool
@@ -53,7 +53,7 @@ class Format:
     spellings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse what no file can have, and encodings in which one record may change how another is read."""
+        """Refuse impossible delimiters, and encodings in which one record may change how another is read."""
         if _codec(self.encoding) not in (*_UTF_8, *_SINGLE_BYTE):
             rule = "must be UTF-8, or one in which every byte is a character by itself, such as latin-1"
             remedy = "Convert the file to UTF-8 first, such as with iconv."
@@ -73,7 +73,7 @@ class Format:
 
 
 def _codec(name: str) -> str:
-    """Python's own name of an encoding; empty for what it does not know."""
+    """Python's name of an encoding; empty for one that Python does not know."""
     try:
         return codecs.lookup(name).name
     except (LookupError, ValueError):  # a name with a zero byte

@@ -11,7 +11,7 @@ from dplr._core import scan_rows
 from dplr.rows.files.kinds import Format
 
 LONGEST = 1 << 26  # bytes of a row: a quote that is never closed would take the file into memory
-_MARK = b"\xef\xbb\xbf"  # that some programs put before UTF-8
+_MARK = b"\xef\xbb\xbf"  # the byte order mark, which some programs write before UTF-8
 _START, _QUOTED, _CLOSED, _RETURNED = 0, 2, 3, 4  # states of `scan_rows`
 
 
@@ -22,8 +22,8 @@ class Header:
     Attributes
     ----------
     names : its fields.
-    text : all up to its end, as UTF-8.
-    size : bytes of it in the file.
+    text : the file up to the end of the header, as UTF-8.
+    size : bytes of that text in the file.
     """
 
     names: tuple[str, ...]
@@ -60,7 +60,8 @@ def header_of(path: str, form: Format) -> Header:
 def blocks(file: BinaryIO, path: str, header: Header, form: Format, size: int) -> Iterator[bytes]:
     """Whole rows below the header as UTF-8, read `size` bytes at a time; `file` stands behind the header.
 
-    Quotes but around whole fields, which readers of CSV let pass, are refused: one could swallow the rows below it.
+    Quotes anywhere except around whole fields are refused, though readers of CSV accept them: one could turn all rows
+    below it into a single field.
     Where quotes only open, close, or stand doubled in a field, a line ends inside a field exactly if an odd number of
     them stands before. Well-written rows have an even number. So below an odd row every line, the last one too, ends
     inside a field, and that is refused; below any other row all is read as it would be without that row. What was
@@ -117,7 +118,7 @@ def _utf_8(data: bytes, path: str, form: Format) -> bytes:
 
 
 def _check_unicode(data: bytes, path: str, form: Format) -> None:
-    """Whole rows end between characters, so all are sound exactly if each block is."""
+    """Refuse a block that is not UTF-8. Whole rows end between characters, so the file is valid if each block is."""
     try:
         if form.unicode and not data.isascii():
             data.decode()

@@ -31,7 +31,7 @@ def told_of_memory(path: str, rows: int | None) -> Iterator[Held]:
     try:
         yield store
     except MemoryError:
-        store.batches.clear()  # room for the words
+        store.batches.clear()  # frees memory for the message
         raise MemoryError(_sentence(path, store, rows)) from None
 
 
@@ -67,6 +67,6 @@ def memory_used() -> int:
 
 
 def rounded(rows: int) -> int:
-    """Down to two digits."""
+    """The number, rounded down to two digits."""
     unit: int = 10 ** max(len(str(rows)) - 2, 0)
     return rows // unit * unit

@@ -13,7 +13,7 @@ from dplr.rows.files.stamp import Stamp, gone
 PART_ROWS = 1 << 20
 BATCH_ROWS = 1 << 17
 _BATCH_BYTES = 3 << 22  # of a batch as eight bytes per number
-_BLOCK = 1 << 13  # rows that are summed together: batches are made of whole ones
+_BLOCK = 1 << 13  # rows that are summed together: a batch is a whole number of such blocks
 _BUFFER = 1 << 18  # bytes of a column read at a time: without it a whole row group is held
 _MAGIC = b"PAR1"
 _TAIL = 8  # bytes: the length of the footer, then the magic
@@ -21,12 +21,12 @@ _TAIL = 8  # bytes: the length of the footer, then the magic
 
 @dataclass(frozen=True, slots=True)
 class ParquetPart:
-    """A run of row groups of one file, and the columns that are wanted of it; nothing is open.
+    """Consecutive row groups of one file, and the columns to read from them; no file is open.
 
     Attributes
     ----------
     path : the file as it was named, for messages.
-    stamp : the file that it must be whenever it is read.
+    stamp : place, size, time and hash of the file, checked whenever it is read.
     groups : positions of the row groups.
     columns : names, in the order in which they are read.
     rows : how many there are, by the footer.
@@ -117,7 +117,7 @@ def parquet_parts(
 
 
 def _batch_rows(most: int, columns: int) -> int:
-    """At most that many rows, and fewer of many columns."""
+    """Rows per batch: at most `most`, and fewer where there are many columns."""
     return min(most, max(_BATCH_BYTES // (8 * max(columns, 1)) // _BLOCK, 1) * _BLOCK)
 
 
@@ -138,7 +138,7 @@ def _runs(counts: Sequence[int], most: int) -> Iterator[tuple[int, ...]]:
 
 
 def told_by(path: str) -> bytes:
-    """The footer of a Parquet file, which tells what is in it; nothing for other files."""
+    """The footer of a Parquet file, which describes its content; empty for other files."""
     if not is_parquet(path):
         return b""
     with _whole(path), _opened(path, path) as file:
@@ -147,7 +147,7 @@ def told_by(path: str) -> bytes:
 
 @contextlib.contextmanager
 def _opened(path: str, place: str, after: bool = False) -> Iterator[Any]:
-    """The file as Arrow reads it; `after` it was looked at, it must still be there."""
+    """The file, opened by Arrow. With `after`, it was read before: if it is missing now, it has changed."""
     import pyarrow as pa
 
     try:
@@ -167,7 +167,7 @@ def _reader(file: Any) -> Any:
 
 
 def _footer(file: Any) -> bytes:
-    """The bytes of the footer; what is not one is found where it is parsed."""
+    """The bytes where the footer should be; whether they are one shows when they are parsed."""
     size = file.size()
     file.seek(max(size - _TAIL, 0))
     tail = file.read(_TAIL)

@@ -1,4 +1,4 @@
-"""From a path, a list, a folder or a pattern to files, and from files to parts. No row is in two of them."""
+"""The files that a path, a list, a folder or a pattern names, and their parts. No row is in two parts."""
 
 from __future__ import annotations
 

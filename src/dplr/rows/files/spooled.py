@@ -1,4 +1,4 @@
-"""Rows of a CSV file in a file of Arrow without a name: its text is read once, however often its rows are."""
+"""Rows of a CSV file in an unnamed Arrow file, so that the text is parsed once for any number of passes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Spooled:
 
     @property
     def identity(self) -> str:
-        """That of the file with these columns."""
+        """The identity of the CSV file with these columns."""
         return self._part.chosen(self._columns).identity
 
     def chosen(self, columns: Sequence[str]) -> Spooled:
@@ -84,7 +84,7 @@ class _Spool:
 
     @contextlib.contextmanager
     def _writing(self, opened: contextlib.ExitStack) -> Iterator[None]:
-        """Some writing, after whose failure nothing is open, and nothing more is written."""
+        """A context for one write: if it fails, the spill is closed and nothing more is written."""
         try:
             yield
         except (OSError, ValueError):

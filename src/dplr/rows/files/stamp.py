@@ -1,4 +1,4 @@
-"""Whether a file is still the file that was looked at."""
+"""Stamps of files, by which a file that changed between two reads is refused."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _REMEDY = "Wait until nothing writes to it, and start again."
 
 
 class FileChanged(ValueError):
-    """A file is not what it was."""
+    """A file has changed since it was first read."""
 
 
 @dataclass(frozen=True, slots=True)

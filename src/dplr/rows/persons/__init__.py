@@ -1,4 +1,4 @@
-"""Who the persons are and how much each row counts: from ids, weights and labels to `RowWeights`.
+"""Persons and weights of rows: from ids, weights and labels to `RowWeights`.
 
 Each id becomes one text (`canonical.py`), each text a number (`numbering.py`), and each row a share of its person in
 whole units of 2^-30 (`shares.py`). Proof: privacy/unit.md.

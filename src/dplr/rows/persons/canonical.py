@@ -1,8 +1,8 @@
-"""Ids of persons: one text for each value, judged by itself.
+"""Ids of persons: one text for each value, which depends on no other value.
 
-A whole number is its decimal numeral, whatever holds it: 12, 12.0, Decimal("12") and "12" are one id, and "012" is
-another. A text is itself, to the last character. An empty text is an empty field: no id. A float is an id only where it
-tells whole numbers apart, below 2^53 for float64: beyond, different ids became one before they were read here.
+A whole number of any type is its decimal numeral: 12, 12.0, Decimal("12") and "12" are one id, and "012" is another. A
+text is its own id, character by character; an empty text is not an id. A float is an id only below the size up to which
+its type tells whole numbers apart, 2^53 for float64: different larger ids may have been rounded to one before.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-# Why a value is not an id, in the order in which errors tell.
+# Reasons why a value is not an id, in the order in which errors name them.
 MISSING = "missing or empty"
 FRACTION = "a number with a fraction, or infinite"
 TOO_LARGE = "a float too large to tell whole numbers apart, or a number of 300 digits or more"
@@ -25,12 +25,12 @@ _GAPS = ("NoneType", "NAType", "NaTType")
 
 
 def exact_below(dtype: Any) -> float:
-    """Below which size a type of floats tells whole numbers apart; float64's limit for wider types."""
+    """The size below which a type of floats tells whole numbers apart; float64's limit for wider types."""
     return float(2.0 ** min(np.finfo(dtype).nmant + 1, 53))
 
 
 def canonical(value: Any) -> tuple[str | None, str]:
-    """The text of an id, or None and why there is none."""
+    """The text of an id and an empty reason, or None and the reason why there is no id."""
     if isinstance(value, str):
         text = str.__str__(value)  # a subclass may compare as it likes
         return (text, "") if text else (None, MISSING)

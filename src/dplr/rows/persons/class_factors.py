@@ -13,7 +13,7 @@ from dplr.rows.labels import Labels
 
 
 def class_factors(labels: Labels, class_weight: Any) -> tuple[NDArray[np.float64], tuple[tuple[str, float], ...]]:
-    """The factor of each row, and those of the labels, as text, for the statement.
+    """The factor of each row, and the factors of the labels with labels as text, for the statement.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from dplr.rows.persons.ids import Ids, read_ids
 
 
 class PersonCounts:
-    """Numbers of rows by canonical id: the same for every order of the parts that were added.
+    """Numbers of rows by canonical id; the order in which parts were added does not matter.
 
     Every part of the table must be counted before `shares` makes weights of `rows_of`. It holds the ids, and is as
     private as the table. It is a value: adding and merging make a new one, so a part that is counted again after a
@@ -67,12 +67,12 @@ class PersonCounts:
 
 
 def look_alikes(ids: Any) -> dict[str, int]:
-    """How many persons have an id that another one's resembles. For the data holder: never part of a release.
+    """How many persons have an id that resembles another person's id. For the data holder: never part of a release.
 
     Returns
     -------
-    dict : what ids differ in, and in nothing else -> how many do: "Unicode form", "case", "white space" around them,
-        "decimal zeros" as in 7.0, "leading zeros"; and "any" of these together.
+    dict : the only thing in which ids differ -> number of persons with such ids: "Unicode form", "case", "white space"
+        around them, "decimal zeros" as in 7.0, "leading zeros"; and "any" of these together.
     """
     texts = read_ids(ids).numbers.texts()
     counts = {name: _shared(map(rule, texts)) for name, rule in _RULES.items()}

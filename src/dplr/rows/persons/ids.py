@@ -1,4 +1,4 @@
-"""Ids of any library as numbers of persons, each id judged by itself (canonical.py)."""
+"""Ids from any library as numbers of persons; no id depends on another (canonical.py)."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _AS_TEXT = "Read ids as text, such as with dtype=str."
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Ids:
-    """Who each row is of, and what is wrong with the ids.
+    """The person of each row, and the faults of the ids.
 
     Attributes
     ----------
     numbers : the persons. It holds the ids: it must not be shown.
-    faults : why rows have no id -> how many.
+    faults : reason why a row has no id -> number of such rows.
     mixed : whether objects hold texts and numbers.
     """
 
@@ -164,7 +164,7 @@ def _of_floats(values: NDArray[Any], gaps: Gaps) -> Ids:
 
 
 def _of_fixed_widths(values: NDArray[np.str_], gaps: Gaps) -> Ids:
-    """Texts of NumPy, whose bytes are the same where they are: shorter ones end in zeros."""
+    """Texts of NumPy, which are equal exactly if their bytes are: shorter ones end in zeros."""
     gaps = gaps | (values == "")
     texts = np.ascontiguousarray(values[~gaps] if gaps.any() else values)
     size = texts.dtype.itemsize
@@ -219,7 +219,7 @@ def _missing_counted(numbers: Numbering) -> Ids:
 
 
 def _of_objects(values: list[Any]) -> Ids:
-    """Objects, each read by itself; where all are of one type, only how they are read is quicker."""
+    """Objects, each read by itself. Where all are of one type, a quicker path gives the same ids."""
     kinds = set(map(type, values))
     if kinds <= {str}:
         return _missing_counted(of_texts(values))

@@ -24,7 +24,7 @@ _PROBES = 16
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Numbering:
-    """Who each row is of.
+    """The person of each row, by number.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ def of_texts(values: Sequence[Any]) -> Numbering:
 
 
 def _looked_up(texts: Sequence[str]) -> Numbering:
-    """Texts, none empty, by Python's dictionary, whose hashes nobody can foresee."""
+    """The numbering of texts, none empty, by a dictionary of Python, whose hashes an attacker cannot predict."""
     numbers: dict[str, int] = {}
     codes = np.fromiter((numbers.setdefault(text, len(numbers)) for text in texts), np.int64, len(texts))
     return Numbering(codes, np.bincount(codes, minlength=len(numbers)), lambda: list(numbers))
@@ -108,7 +108,7 @@ def _looked_up(texts: Sequence[str]) -> Numbering:
 
 def _numbered(hashes: Integers) -> tuple[Integers, Integers, Integers] | None:
     """(codes, counts, first rows), the codes in place of the hashes; None where too many hashes collide."""
-    size = max(_LEAST_SLOTS, 1 << (len(hashes) // 2).bit_length())  # enough where persons have four rows
+    size = max(_LEAST_SLOTS, 1 << (len(hashes) // 2).bit_length())  # enough if persons have four rows on average
     row, persons, probes = 0, 0, _PROBES * (len(hashes) + size)
     slots = np.zeros((size, 2), np.int64)
     firsts, counts = np.empty(size // 2, np.int64), np.empty(size // 2, np.int64)
@@ -125,7 +125,7 @@ def _numbered(hashes: Integers) -> tuple[Integers, Integers, Integers] | None:
 
 
 def _sorted_integers(keys: NDArray[Any]) -> Numbering:
-    """The numbering of integers by sorting, which no choice of ids makes slow."""
+    """The numbering of integers by sorting, whose time no choice of ids makes long."""
     values, firsts, places, counts = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
     order = np.argsort(firsts)
     numbers = np.empty(len(values), np.int64)

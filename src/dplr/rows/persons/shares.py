@@ -1,4 +1,4 @@
-"""How much each row counts: whole numbers of 2^-30, exactly (privacy/unit.md)."""
+"""Weights of rows: exact multiples of 2^-30 (privacy/unit.md)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def row_weights(
     factors: Vector | None,
     strict: bool,
 ) -> RowWeights:
-    """The weights of n rows, and of whom they are.
+    """The weights of n rows, and their persons.
 
     Rows without a readable id are nobody's. With `strict` they weigh 0, as do rows without a readable weight, and
     nothing is raised for a value. The number of persons is that of readable ids, and at least 1: nobody's rows add
@@ -85,7 +85,7 @@ def weights_of(
 ) -> RowWeights:
     """The weights of n rows of a larger table, each as `row_weights` would weigh it in the whole.
 
-    Parameters are as there; `counts` are of the whole table, whose ids were judged when they were counted.
+    Parameters are as there; `counts` are of the whole table, whose ids were checked when they were counted.
     """
     weights = None if sample_weight is None else _read_weights(n, sample_weight, weight_max, strict)
     rows = np.broadcast_to(np.int64(1), n) if counts is None else counts.rows_of(person)

@@ -23,7 +23,7 @@ from dplr.rows.weights import Weights
 
 Vector = NDArray[np.float64]
 Room = Callable[[int], NDArray[np.float64]]
-# Norm of coefficients at which margins are exact, a little less than 2^12: rounding must not lead beyond.
+# Largest norm of coefficients whose margins are exact: a little less than 2^12, so that rounding does not exceed it.
 LARGEST_COEF = 4096.0 * (1 - 2.0**-40)
 
 
@@ -112,7 +112,7 @@ class ClippingRows(Protocol):
 def clipped_rows(
     X: NDArray[Any], y: NDArray[Any], prep: Prep, weights: Weights = None, room: Room | None = None
 ) -> ClippedRows:
-    """Rows with what every pass of clipped gradients needs to know of them, in memory or where there is room."""
+    """Rows as kernels of clipped gradients take them; `room` makes the arrays of facts about them, None in memory."""
     return ClippedRows(X, y, row_map(prep), weights, room)
 
 
@@ -122,7 +122,7 @@ def on_coef_grid(coefs: Vector) -> Vector:
     Margins of rows on the grid are then exact in any order.
     """
     inside = coefs
-    if not np.vdot(coefs, coefs) < LARGEST_COEF:  # otherwise far inside, as nearly always
+    if not np.vdot(coefs, coefs) < LARGEST_COEF:  # nearly always the coefficients lie far inside
         norms = np.hypot.reduce(coefs, axis=-1, keepdims=True)  # does not overflow
         inside = coefs * np.minimum(1.0, np.divide(LARGEST_COEF, norms, out=np.ones_like(norms), where=norms > 0))
     units = inside * GRID

@@ -32,9 +32,9 @@ class ColumnPartial:
 class ColumnMoments:
     """Sums of the features over the rows of clipped gradients, then of their squares. Exact.
 
-    A row that counts as zero there adds nothing here. Rows with weights add what they add to second moments
-    (`Moments`): products with the constant, divided by that, and squares. Sensitivity: sensitivity.columns_*. Counts of
-    values outside their bounds stay zero.
+    A row that counts as zero in sums of clipped gradients adds nothing here. A row with a weight adds as much as to
+    second moments (`Moments`): its product with the constant, divided by the constant, and its squares. Sensitivity:
+    sensitivity.columns_*. Counts of values outside their bounds stay zero.
     """
 
     d: int

@@ -1,4 +1,4 @@
-"""Losses as kernels take them: the name of one that they know, or its knots."""
+"""Losses as kernels take them: the name of a loss that they implement, or its knots."""
 
 from __future__ import annotations
 

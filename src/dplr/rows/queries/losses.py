@@ -1,6 +1,6 @@
 """Queries in float64 over bounded rows: the gradient of a loss, also in pairs, its Hessian, its value.
 
-`LossSums` is what rows must offer for this: rows of an array do, and rows of files or of a cluster can.
+`LossSums` is the interface that rows need for these queries.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class RealTotal:
     hi, lo : (q + 1,) gradient, then loss.
     upper : (q, q) Hessian, upper triangle only; None where it was not asked for.
     has_loss : whether the loss was asked for.
-    faults : what the pass saw.
+    faults : the faults that the pass counted.
     """
 
     hi: Vector
@@ -130,7 +130,7 @@ class LossGradient:
         self.add_rows(native_rows(X, y, prep, weights), coef, out)
 
     def over(self, rows: LossRows, coef: Vector) -> RealTotal:
-        """The sum over all rows of an array; earlier passes may already have learnt something about them."""
+        """The sum over all rows of an array, with facts about them that earlier passes cached."""
         out = self.partial()
         self.add_rows(rows, coef, out)
         return out.total()
@@ -186,7 +186,7 @@ class LossSums(Protocol):
 
     @property
     def sample_step(self) -> int:
-        """A minimisation begins on every so many rows; 1 for all of them, where no sample is at hand."""
+        """The step of the sample of rows on which a minimisation begins; 1 for all rows, where there is no sample."""
         ...
 
     @property

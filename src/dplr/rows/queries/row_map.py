@@ -9,7 +9,7 @@ from dplr.bounds.scaling import Prep
 
 
 def row_map(prep: Prep) -> RowMap:
-    """The way of a row into the scaled problem, on the CPU path of this process."""
+    """The map from raw rows to scaled rows, on the CPU path of this process."""
     return _built(prep, instruction_set())
 
 

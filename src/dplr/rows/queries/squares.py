@@ -76,7 +76,7 @@ class ScoreSquares:
         rows, n = clipped_rows(X, y, prep), len(X)
         gradient = ClippedGradient(self.loss, self.d, self.intercept, self.clip)
         residuals, kernel, clip = np.empty(n, np.int64), kernel_of(self.loss), self.clip * gradient.per_unit
-        hi, lo = np.zeros((2, len(coef)), np.int64)  # of the score, which nobody asked for
+        hi, lo = np.zeros((2, len(coef)), np.int64)  # of the score, which the kernel adds too and is not used
         rows.add_with_residuals(
             kernel, self.loss.width, coef * _UNITS, clip, gradient.per_unit, 0, n, hi, lo, residuals
         )

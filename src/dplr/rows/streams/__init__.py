@@ -1,8 +1,8 @@
 """Rows that are read batch by batch, as often as a fit needs: parts, what a pass does with them, and their sums.
 
-`parts.py` has rows in parts that can be read again, `recipe.py` how a batch becomes rows of a problem, and `passes.py`
-what one pass brings back. `answers.py` puts sums into bytes, so that workers elsewhere can send them. `holding.py` and
-`keeping.py` spare a second reading; `finished.py` spares it after a crash.
+`parts.py` has rows in parts that can be read again, `recipe.py` the public facts that turn a batch into rows, and
+`passes.py` the work and result of one pass. `answers.py` turns sums into bytes, which workers send. `holding.py` and
+`keeping.py` store encoded rows for later passes; `finished.py` records sums for a fit that is resumed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sums as bytes, on their way from a worker to the driver: a line of JSON, then raw little-endian arrays.
+"""Sums as bytes, as a worker sends them to the driver: a line of JSON, then raw little-endian arrays.
 
 Nothing is unpickled: whoever can answer for a worker can send wrong numbers, and nothing else.
 """
@@ -84,7 +84,7 @@ def check(total: AnyTotal, shape: tuple[int, ...], query: Any) -> None:
 
 
 def _shown(text: Any) -> str:
-    """Text of a worker, whose characters are all seen: what steers a terminal is spelt out."""
+    """Text of a worker for an error, with characters escaped that are not printable and could steer a terminal."""
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in str(text)[:200])
 
 
@@ -139,6 +139,6 @@ class _Numbers:
         return np.frombuffer(part, kind).reshape(shape).astype(kind[1:])
 
     def check_end(self) -> None:
-        """Refuse what is longer than its header says."""
+        """Refuse an answer that is longer than its header says."""
         if self._place != len(self._body):
             raise ValueError("a worker's answer is longer than it says.")

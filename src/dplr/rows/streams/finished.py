@@ -1,4 +1,4 @@
-"""Sums of finished parts in the journal of a fit: whoever goes on with it reads the parts that are left.
+"""Sums of finished parts in the journal of a fit, so that a resumed fit reads only the other parts.
 
 Exact sums alone: merged in any order they have the same bits. See ledger/resuming.md, section 5.
 """
@@ -14,8 +14,8 @@ from dplr.rows.queries.losses import LossGradient
 from dplr.rows.streams.parts import LocalParts, Parts, Pass, Progress
 from dplr.rows.streams.passes import SumPass, Totals
 
-# A sum is recorded after that many seconds of reading, that share of all reading of the pass so far, and that multiple
-# of what the last record took: records are few, and those after the first cost a hundredth.
+# A sum is recorded after at least this many seconds of reading, this share of the reading of the pass so far, and this
+# multiple of the time of the last record: records after the first cost at most a hundredth of the reading.
 _SECONDS, _SHARE, _COST = 2.0, 0.05, 100.0
 _PLACE = 8  # bytes: the first part that a sum does not hold
 
@@ -23,8 +23,8 @@ _PLACE = 8  # bytes: the first part that a sum does not hold
 def name_of(parts: Parts, job: Pass[Any]) -> str | None:
     """The name of a pass over these rows, which no other pass has; None for one that is not recorded.
 
-    Recorded are exact sums that need no point, of parts that are told from others in any process. How many rows each
-    person has follows from the parts, and is not named.
+    Only exact sums that need no point are recorded, over parts whose identity is the same in any process. The number of
+    rows of each person follows from the parts, and is not in the name.
     """
     if not isinstance(job, SumPass) or not isinstance(parts, LocalParts):
         return None
@@ -65,7 +65,7 @@ def _recorded(job: SumPass, name: str, recorder: Recorder, progress: Progress) -
 
 
 class _Clock:
-    """How long parts were read since the last record."""
+    """A clock of the time that parts were read since the last record."""
 
     def __init__(self) -> None:
         self._begun = self._last = self._now = time.monotonic()

@@ -1,6 +1,6 @@
 """Rows that stay, encoded, where a worker read them: all of them in a file without a name, or a few in memory.
 
-They are in no pickle. Whoever gets held rows from elsewhere has their parts and their recipe alone, and reads again.
+A pickle does not contain them: it has only their parts and recipe, from which another process reads the rows again.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _ALIGNED = 64  # bytes: where an array begins in a file
 
 @dataclass(frozen=True)
 class Shelf:
-    """Which rows are held, and where.
+    """A choice of rows to hold, and of the place that holds them.
 
     Attributes
     ----------
-    recipe : how they are encoded. They may take any way into a scaled problem later.
-    step : every so many rows of a batch are held; 1 for all.
-    kind : the type of their entries, as a file has them.
+    recipe : the recipe that encodes them; any map to scaled rows may be used later.
+    step : every `step`-th row of a batch is held; 1 for all.
+    kind : the type of their entries in a file.
     folder : of the file; "" for the worker's own folder, None for memory.
-    learns : whether what a pass learns of rows stays in memory for the next: about as much as the rows take.
+    learns : whether facts about rows that passes share stay in memory; they take about as much as the rows.
     """
 
     recipe: Recipe
@@ -50,15 +50,15 @@ class Held:
 
     Parameters
     ----------
-    parts : which hold the rows, wherever this is.
-    shelf : which of them are held, and where.
-    answer : of all rows to the first pass.
+    parts : the parts of the rows.
+    shelf : the choice of rows, and their place.
+    answer : the answer of the first pass, over all rows.
     """
 
     def __init__(self, parts: Sequence[Part], shelf: Shelf, answer: bytes = b"") -> None:
         self.parts, self.shelf, self.answer = tuple(parts), shelf, answer
         self._rows: list[list[ArrayRows]] | None = None  # of each part, batch by batch; None where none are held
-        # The rows on the last pass's way into a scaled problem, with the bytes of that way.
+        # The pickle of the last pass's map to scaled rows, and the rows with that map.
         self._last_way: tuple[bytes, list[list[ArrayRows]]] = b"", []
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -89,7 +89,7 @@ class Held:
     def _learnt(
         self, job: RemotePass[Any], batches: list[list[ArrayRows]]
     ) -> tuple[RemotePass[Any], list[list[ArrayRows]]]:
-        """A pass, and rows with what earlier passes learnt; or fresh ones, where that would fill the memory."""
+        """The pass, and rows with facts that earlier passes cached; without them where they would fill the memory."""
         if not (self.shelf.learns and isinstance(job, ClippedPass)):
             return job, [[rows.mapped(rows.prep) for rows in part] for part in batches]
         way, of_rows = job.recipe.way, replace(job, recipe=job.recipe.mapped(None))
@@ -113,7 +113,7 @@ class Held:
 
 
 def _is_fault(job: RemotePass[Any], answer: bytes) -> bool:
-    """Whether a pass did not come to its end: then some rows may not be held."""
+    """Whether a pass failed before its end: then some rows may not be held."""
     try:
         job.load(answer)
     except ValueError:
@@ -191,7 +191,7 @@ class _File(_Memory):
 
 @dataclass(frozen=True, eq=False)
 class _Read:
-    """A part whose rows are put somewhere while it is read."""
+    """A part whose rows are stored while it is read."""
 
     part: Part
     shelf: Shelf

@@ -27,7 +27,7 @@ _SHORT = ("Int8", "Int16", "UInt8", "UInt16", "Float32", "Boolean")
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """All rows, encoded, in mapped files; their order is any, which exact sums do not mind."""
+    """All rows, encoded, in mapped files, in any order: exact sums do not depend on it."""
 
     X: NDArray[Any]
     y: NDArray[np.float64]
@@ -35,7 +35,7 @@ class Kept:
     folder: str
 
     def rows(self, prep: Prep) -> ArrayRows:
-        """The rows, on a way into a scaled problem; what passes learn of them lies in mapped files too."""
+        """The rows with this map to scaled rows; facts about them that passes share are in mapped files too."""
         weights = None if self.weights is None else RowWeights(self.weights, None, len(self.y))
         room = functools.partial(mapped_zeros, self.folder)
         return ArrayRows(self.X, self.y, replace(prep, layout=None), weights=weights, room=room)
@@ -59,7 +59,7 @@ def keep(parts: Parts, recipe: Recipe, count: int, folder: str, run: Callable[[P
 
 
 class _KeepPass:
-    """Writes the rows of every batch behind those of others. For rows that this process reads."""
+    """A pass that appends the rows of every batch to files. For rows that this process reads."""
 
     def __init__(self, recipe: Recipe, folder: str, kinds: list[np.dtype[Any]]) -> None:
         self._recipe, self._kinds, self._lock = recipe, kinds, threading.Lock()

@@ -127,7 +127,7 @@ class Holder(Protocol):
     """Parts whose rows can stay, encoded, where they were read."""
 
     def held(self, recipe: Any, step: int, folder: str | None) -> tuple[Sums, Sums]:
-        """All rows, to be summed once; and every `step`-th of each batch, which that one pass leaves where it lies.
+        """All rows, for one pass; and every `step`-th row of each batch, which that pass leaves where it was read.
 
         They lie in a file without a name in `folder`, "" for a folder of the worker's own; None for its memory.
         """
@@ -233,7 +233,7 @@ def state_of(job: Pass[S], part: Part, progress: Progress | None = None) -> S:
 
 
 def sum_part(job: RemotePass[Any], *parts: Part) -> bytes:
-    """All that ever runs on a worker: the answer of some parts. A fault is named, and never quotes a value of a row."""
+    """The answer of some parts, computed on a worker. The answer names a fault, and never quotes a value of a row."""
     reading = ""
 
     def states() -> Iterator[Any]:

@@ -19,7 +19,7 @@ from dplr.rows.tables.table import as_table
 Totals = list[AnyTotal]
 Arrays = tuple[NDArray[Any], NDArray[Any], NDArray[np.float64] | None]
 Persons = tuple[int, list[PersonCounts]]
-# Counts of so many batches are merged at once: a merge copies what it merges into.
+# Counts of this many batches are merged at once, because every merge copies all counts.
 _FEW_COUNTS = 16
 
 
@@ -31,7 +31,7 @@ class _OfTotals:
         return []
 
     def merge(self, first: Totals, second: Totals) -> Totals:
-        """Each total merged with its like."""
+        """The totals of both, merged query by query."""
         if not first or not second:
             return first or second
         pairs: Any = zip(first, second, strict=True)  # of one kind each
@@ -136,15 +136,15 @@ class CountPass:
     """How many rows there are."""
 
     def zero(self) -> int:
-        """None yet."""
+        """No rows."""
         return 0
 
     def accumulate(self, state: int, batch: Any) -> int:
-        """With those of one more batch."""
+        """The number with the rows of one more batch."""
         return state + len(batch)
 
     def merge(self, first: int, second: int) -> int:
-        """Of both."""
+        """The sum of both numbers."""
         return first + second
 
     def dump(self, state: int) -> bytes:
@@ -173,7 +173,7 @@ class PersonPass:
     strict: bool
 
     def zero(self) -> Persons:
-        """Nobody yet."""
+        """No rows and no persons."""
         return 0, []
 
     def accumulate(self, state: Persons, batch: Any) -> Persons:

@@ -21,7 +21,7 @@ from dplr.rows.weights import RowWeights
 
 @dataclass(frozen=True, eq=False)
 class Weighing:
-    """How much rows count: see `persons.row_weights`.
+    """The public facts that weigh rows: see `persons.row_weights`.
 
     Attributes
     ----------
@@ -59,12 +59,12 @@ class Recipe:
     ----------
     features : the columns of X, in order.
     target : the column of y; None for sums of X alone, where every y is 0.
-    labels : which labels y holds; None for numbers.
-    position : of the class against the rest; None where there are two classes, or numbers, or for checks.
+    labels : the rule for the labels of y; None for numbers.
+    position : place of the class that is fitted against the rest; None for two classes, for numbers and for checks.
     several : whether there are more than two classes.
-    prep : the row's way into the scaled problem, which says how tables are encoded.
-    weighing : how much rows count; None where every row counts whole.
-    way : another way into a scaled problem, of encoded rows; None for that of `prep`.
+    prep : the map from raw rows to scaled rows, which encodes tables.
+    weighing : the facts that weigh rows; None where every row has weight 1.
+    way : another map from encoded rows to scaled rows; None for that of `prep`.
     """
 
     features: tuple[str, ...]
@@ -107,7 +107,7 @@ class Recipe:
         return target if numeric else Target(NUMERIC, target.as_float(), target.type_name)
 
     def mapped(self, way: Prep | None) -> Recipe:
-        """The recipe on another way into a scaled problem; None for that of `prep`."""
+        """The recipe with another map to scaled rows; None for that of `prep`."""
         return replace(self, way=way)
 
     def _numbers(self, target: Target, labels: Labels | None) -> np.ndarray[Any, Any]:

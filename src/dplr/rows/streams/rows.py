@@ -1,4 +1,4 @@
-"""Rows that are read again for every sum: what mechanisms need of rows, from passes over parts."""
+"""Rows that are read again for every sum: the sums that mechanisms need, by passes over parts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Vector = NDArray[np.float64]
 Bar = Callable[[str, int | None], contextlib.AbstractContextManager[Progress]]
 # Rows of a sample are held in memory: at most this many bytes of them.
 _MOST_SAMPLED_BYTES = 3 * 2**23
-# Sums of clipped gradients are asked for again and again: from this many passes on rows are kept on disk.
+# A fit makes many passes of clipped gradients: from this many on, rows are kept on disk.
 _PASSES_READ = 2
 
 
@@ -48,7 +48,7 @@ def no_bar(label: str, rows: int | None) -> Iterator[Progress]:
 
 @dataclass(eq=False)
 class StreamSource:
-    """Where rows are read, and what earlier passes learnt of them: shared by all ways into a scaled problem.
+    """The parts of rows, and results of earlier passes that all maps to scaled rows share.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class StreamSource:
                 rows += count
                 show(count)
 
-            # What parts warn of was said in the first pass.
+            # Later passes would repeat the warnings of the first one.
             with muted(DataWarning) if self.passes > 1 else contextlib.nullcontext():
                 return self._sum(job, progress, rows_of)
 
@@ -109,7 +109,7 @@ class StreamedRows(Rows):
 
     Parameters
     ----------
-    source : where rows are read.
+    source : the parts of the rows.
     recipe : how batches become rows.
     """
 
@@ -119,7 +119,7 @@ class StreamedRows(Rows):
         self._source, self._recipe = source, recipe
         self.prep = recipe.prep if recipe.way is None else recipe.way
         self.columns, self._notice = recipe.features, source.notice
-        # The rows on this machine's disk, and what earlier passes learnt of them.
+        # The rows on this machine's disk, with facts that passes share.
         self._local_rows: ArrayRows | None = None
 
     def recorded(self, recorder: Recorder) -> Self:
@@ -190,7 +190,7 @@ class StreamedRows(Rows):
 
     @property
     def sample_step(self) -> int:
-        """Every so many rows are kept for a first guess, by this process or by workers; 1 for none."""
+        """The step of the sample that this process or workers keep for a first guess; 1 for no sample."""
         if not (self._source.parts.is_local or isinstance(self._source.parts, Holder)):
             return 1
         n, d = len(self), self.geometry.d
@@ -204,13 +204,13 @@ class StreamedRows(Rows):
         return native_rows(*self._source.sample[:2], self.prep, self._source.sample[2])
 
     def mapped(self, prep: Prep) -> Self:
-        """These rows on another way into a scaled problem."""
+        """These rows with another map to scaled rows."""
         rows = copy.copy(self)
         rows.prep, rows._recipe, rows._local_rows = prep, self._recipe.mapped(prep), None
         return rows
 
     def _kept_rows(self) -> ArrayRows | None:
-        """All rows, encoded, in files of this machine that have no name; None while it does not pay or may not be."""
+        """All rows, encoded, in files of this machine without a name; None while it does not pay or is not allowed."""
         source = self._source
         if source.clipped_passes < _PASSES_READ or source.folder is None or not source.parts.is_local:
             return None
@@ -220,7 +220,7 @@ class StreamedRows(Rows):
         return None if source.kept is None else source.kept.rows(self.prep)
 
     def _held_rows(self) -> Sums | None:
-        """All rows, as workers hold them or will after this pass; None while it does not pay or may not be."""
+        """All rows as workers hold them, or will after this pass; None while it does not pay or is not allowed."""
         source = self._source
         if source.worker_rows is not None:
             return source.worker_rows

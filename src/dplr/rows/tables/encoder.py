@@ -1,4 +1,4 @@
-"""Rows of a table as rows of the model, a block at a time.
+"""Encoding of tables: their rows as rows of the model, a block at a time.
 
 An encoded row is a function of that row and of public facts alone. Every one-hot block is written as zeros, and then at
 most one 1 is set, whatever the table holds. A number is the middle of its range wherever its mark is set. Products are
@@ -29,7 +29,7 @@ from dplr.rows.threads import run, threads_for
 _ENTRIES = 2**16  # of one block: not much memory, and few calls into the table's library
 _LEAST_ROWS = 8192
 _SHOWN = 20  # columns in an error
-_PRODUCTS_AN_ENTRY = 40  # what one costs, in multiplications of a sum
+_PRODUCTS_AN_ENTRY = 40  # cost of an encoded entry, in multiplications of a sum
 _REMEDIES = {
     "text": "Encode them with public categories, declare their levels, or drop them.",
     "numbers": "Declare the levels as numbers.",
@@ -44,7 +44,7 @@ class Encoder:
     Parameters
     ----------
     X : `Table`, or (n, d) array.
-    layout : what is declared of the columns; None for numbers as they are.
+    layout : the declared columns; None for numbers without declarations.
 
     Raises
     ------
@@ -70,7 +70,7 @@ class Encoder:
         self._choose()
 
     def _choose(self) -> None:
-        """How each column is read: by a kernel, by NumPy from the numbers that a kernel reads, or by NumPy."""
+        """Choose the reader of each column: a kernel, NumPy from numbers that a kernel reads, or NumPy alone."""
         natives = [native_column(self._X, place) for place in self._places]
         triples = zip(natives, self._columns, self._firsts, strict=False)
         features = [native and native_feature(native, column, first) for native, column, first in triples]
@@ -78,7 +78,7 @@ class Encoder:
         self._numpy = [j for j, feature in enumerate(features) if not feature]
         self._features = Features([feature for feature in features if feature])
         self._numbers = [None if native is None else native.numbers for native in natives]
-        # Whether every column of the matrix is written in every row: then nobody must clear it before.
+        # Whether every column of the matrix is written in every row: then it need not be cleared before.
         self._dense = all(c is None or (c.number is not None and not c.block) for c in self._columns)
         columns = [self._columns[j] for j in self._native]
         counted = [(isinstance(c, Levels), c is not None and c.missing is not None) for c in columns]
@@ -86,7 +86,7 @@ class Encoder:
 
     @property
     def block_rows(self) -> int:
-        """Rows that are well encoded together."""
+        """The number of rows of a block."""
         return max(_LEAST_ROWS, _ENTRIES // self.width)
 
     def block(self, rows: Any = None, room: Matrix | None = None) -> tuple[Matrix, NDArray[np.int64]]:
@@ -113,7 +113,7 @@ class Encoder:
         return matrix, np.sum(run(write, spans(count, parts)), axis=0).ravel()
 
     def _matrix(self, count: int, room: Matrix | None) -> Matrix:
-        """Room for rows, which is zero or will be written everywhere."""
+        """A matrix for rows, which is zero or will be written everywhere."""
         if room is None or len(room) < count:
             return (np.empty if self._dense else np.zeros)((count, self.width))
         matrix = room[:count]
@@ -141,7 +141,7 @@ class Encoder:
             raise ValueError(sentence("X", rule, names, _REMEDIES[kind]))
 
     def _rows(self, rows: Any) -> tuple[int, NDArray[np.int64] | None, int]:
-        """The first row, or all of them where they do not lie side by side; and how many they are."""
+        """(start, index, count): index is None for consecutive rows from `start` on, else it names all rows."""
         n = len(self._X)
         if isinstance(rows, slice):
             places = range(*rows.indices(n))

@@ -72,7 +72,7 @@ def native_feature(native: Native, column: Column | None, first: int) -> Feature
     try:
         meaning = _meaning(column)
         entries = None if native.entries is None else _codes_of_entries(native.entries, column)
-    except (ValueError, TypeError, ArithmeticError):  # told by whoever writes the column instead
+    except (ValueError, TypeError, ArithmeticError):  # the writer in NumPy raises it again, with a message
         return None
     content = "text" if isinstance(column, Levels) and column.text else "numbers"
     if entries is None and native.values.holds not in (content, "nulls"):
@@ -83,7 +83,7 @@ def native_feature(native: Native, column: Column | None, first: int) -> Feature
 
 
 def _of_series(X: Table, place: int) -> Native | None:
-    """A column of a library. Its declared type comes first: not every type can be asked for its memory."""
+    """A column of a library. Its declared type is checked first: some types have no memory that can be read."""
     kind = X.dtype(place)
     if not (kind.is_numeric() or kind in (nw.Boolean, nw.String, nw.Categorical, nw.Enum)):
         return None
@@ -126,7 +126,7 @@ def _codes_of_entries(entries: list[Any], column: Bins | Levels) -> NDArray[np.i
 
 @lru_cache(maxsize=4096)  # of public facts alone; tables come in many parts
 def _meaning(column: Bins | Levels) -> _Meaning:
-    """How values of the column are found, and what they count as."""
+    """The codes by which values of the column are found, and the entries that each code writes."""
     count = len(column.places) if isinstance(column, Bins) else len(column.levels)
     places = np.full(count - _LEAST_CODE, -1, np.int32)
     values = np.zeros(count - _LEAST_CODE)
@@ -152,7 +152,7 @@ def _meaning(column: Bins | Levels) -> _Meaning:
 
 
 def _filler(column: Bins | Levels) -> int:
-    """The code that a missing value has."""
+    """The code that stands for a missing value."""
     if isinstance(column, Levels):
         return column.levels.index(column.missing)
     return column.bin_of(float(column.missing))  # type: ignore[arg-type]

@@ -34,13 +34,13 @@ class Survey:
     above : int
         Number of values above the bounds.
     ends : tuple of (float, float) or None
-        Least and largest finite value. None without one.
+        Least and largest finite value. None without a finite value.
     inner : tuple of (float, float) or None
-        Range of all but one per cent of the finite values. None without one.
+        Range of the finite values without the half per cent at each end. None without a finite value.
     whole : bool
         Whether all of these are whole numbers.
     unknown : Counter
-        Value to how often it occurs, as text, for values that are not a declared level.
+        Value as text -> number of occurrences, for values that are not declared levels.
     unused : tuple
         Levels that no value has.
     fault : str
@@ -76,7 +76,7 @@ class Survey:
 
 
 def survey(values: Any, column: Column) -> Survey:
-    """Count what one column, a series or an array, holds beside what is declared of it."""
+    """Survey one column, a series or an array, against its declaration."""
     try:
         if isinstance(column, Levels):
             return _of_levels(values, column)

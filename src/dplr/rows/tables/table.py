@@ -35,7 +35,7 @@ class Table:
         self._types = list(data.schema.values())
         native = self.native = data.to_native()
         self.in_pandas = hasattr(native, "iloc")
-        if self.in_pandas:  # narwhals would look at the first values of a column of objects: one decides
+        if self.in_pandas:  # narwhals would read a type from the first values of objects: one row would decide it
             self._types = [
                 nw.Object() if declared == np.dtype(object) else kind
                 for declared, kind in zip(native.dtypes, self._types, strict=True)
@@ -51,7 +51,7 @@ class Table:
         return series if isinstance(rows, slice) and rows == slice(None) else series[rows]
 
     def native_column(self, place: int) -> Any:
-        """One column as its own library has it: sooner from the library itself."""
+        """One column as its own library has it, which is quicker than through narwhals."""
         for name in ("to_series", "column"):  # of polars, of Arrow
             if not self.in_pandas and hasattr(self.native, name):
                 return getattr(self.native, name)(place)

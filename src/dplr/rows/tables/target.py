@@ -1,4 +1,4 @@
-"""The target of every record, each by itself: what a record counts as never depends on the type of another one."""
+"""The target of every record: how a record counts never depends on the type of another record's value."""
 
 from __future__ import annotations
 

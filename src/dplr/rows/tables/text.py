@@ -17,7 +17,7 @@ NUMBERS = (int, float, np.number, np.bool_, decimal.Decimal)
 
 
 def text_codes(values: Any, levels: Mapping[str, int]) -> Codes:
-    """The code of each text, or that it has none, or is missing; each by itself, whatever the others are."""
+    """The code of each text, UNKNOWN or MISSING; no code depends on other texts."""
     values = without_dictionary(values)
     native = values.to_native()
     if values.dtype == nw.Object or not hasattr(native, "astype"):

@@ -45,7 +45,7 @@ def numbers(values: Any) -> Matrix:
 
 
 def codes(values: Any, levels: Sequence[Any]) -> Codes:
-    """The place of each value among the levels, or that it is not a level, or missing."""
+    """The place of each value among the levels, UNKNOWN for a value that is not a level, or MISSING."""
     if isinstance(levels[0], str):
         return text_codes(values, {level: code for code, level in enumerate(levels)})
     entries = numbers(values)

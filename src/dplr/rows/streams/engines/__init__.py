@@ -1,6 +1,6 @@
 """Lazy tables, and tables on clusters, as parts: one file per library, loaded for its objects alone.
 
-No library is imported here: whoever hands over an object has imported what it is of.
+No library is imported here: a user who passes an object has imported its library.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FILES = {
     ("pyspark", "DataFrame"): "spark",
     ("ray", "Dataset"): "ray",
 }
-# Whoever names workers -> the file here whose `placed` sends parts to them.
+# (library, class) of the parameter `workers` -> the file here whose `placed` sends parts to them.
 _CLUSTERS = {("distributed", "Client"): "dask", ("pyspark", "SparkSession"): "spark", ("builtins", "module"): "ray"}
 
 

@@ -1,7 +1,7 @@
 """Datasets of pyarrow: a part per fragment. Readers can be read once, and are refused.
 
-Files on a disk of this machine have a stamp, and must be what they were whenever they are read. What lies elsewhere, in
-a bucket for example, has none: its rows are counted in every pass, and no more.
+Files on a disk of this machine have a stamp, which is checked whenever they are read. Files elsewhere, in a bucket for
+example, have none: only their rows are counted in every pass.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dplr.rows.streams.parts import LocalParts
 
 # Columns, None for all -> record batches.
 Read = Callable[[list[str] | None], Iterator[Any]]
-# Formats whose options change no number: of others nobody knows how another process would read them.
+# Formats whose options change no number. With other formats, another process may read other numbers.
 _PLAIN = ("ParquetFileFormat", "IpcFileFormat")
 
 
@@ -36,7 +36,7 @@ def parts_of(source: Any, threads: int | None) -> LocalParts:
     list(once(files, on_this_machine=False))
     try:
         parts = [_part(fragment, source.schema) for fragment in source.get_fragments()]
-    except ValueError:  # a filter is known to the whole dataset alone
+    except ValueError:  # only the whole dataset knows its filter
         stamps = [stamp for part in _children(source) for stamp in _stamps(part, getattr(part, "files", []))]
         parts = [LazyPart(_resting(functools.partial(_batches, source, {}), stamps), "an Arrow dataset")]
     return LocalParts(parts, empty, threads)
@@ -72,7 +72,7 @@ def _stamps(source: Any, paths: Sequence[str]) -> list[Stamp]:
 
 
 def _resting(read: Read, stamps: list[Stamp]) -> Read:
-    """The batches of a reader; ValueError where a file is not what it was, before and after they are read."""
+    """The reader, with stamps checked before and after it reads; ValueError where a file has changed."""
     return functools.partial(_checked, read, stamps) if stamps else read
 
 

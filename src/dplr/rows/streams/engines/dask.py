@@ -18,11 +18,11 @@ from dplr.rows.streams.recipe import Recipe
 
 S = TypeVar("S")
 
-# What passes learn of rows that a worker holds stays in its memory if it is at most this much per core. For a row it
-# is its entries on the grid, as float32, and that many bytes.
+# Facts about rows that passes share stay in a worker's memory if they take at most this much per core. A row takes its
+# entries on the grid, as float32, and `_LEARNT_A_ROW` bytes.
 _MOST_LEARNT_BYTES = 2**29
 _LEARNT_A_ROW = 64
-# An answer is there, and is fetched: a worker that cannot send it is asked so often, for so many seconds each.
+# Attempts to fetch an answer that a worker has made, and seconds per attempt: Dask itself would try for ever.
 _FETCHES, _FETCH_SECONDS = 3, 60.0
 
 
@@ -41,7 +41,7 @@ class DaskParts(FarParts):
         return states(job, in_order(begin, _wait, _drop, groups, 2 * cores), progress)
 
     def held(self, recipe: Recipe, step: int, folder: str | None) -> tuple[Sums, Sums]:
-        """All rows, to be summed once; and those that this leaves on the workers."""
+        """All rows, for one pass; and the rows that this pass leaves on the workers, for later ones."""
         cores, learnt = _cores(self._workers), 4 * recipe.prep.geometry.d + _LEARNT_A_ROW
         learns = self.rows is not None and learnt * self.rows <= _MOST_LEARNT_BYTES * cores
         shelf = Shelf(recipe, step, kind_of(self, recipe), folder, learns)
@@ -51,7 +51,7 @@ class DaskParts(FarParts):
 
 
 class _Reading:
-    """Rows that workers read once more. What they hold lives as long as its futures, and those as long as this."""
+    """Rows that workers read once. The rows that they hold are freed with the futures, which this object has."""
 
     def __init__(self, client: Any, groups: list[Held]) -> None:
         self.client, self._groups = client, groups
@@ -69,7 +69,7 @@ class _Reading:
 
 
 class _HeldSums:
-    """Rows that workers hold. Each is asked by itself; where one is lost, Dask makes another hold its rows."""
+    """Rows that workers hold. If a worker is lost, Dask makes another one read and hold its rows."""
 
     def __init__(self, reading: _Reading) -> None:
         self._reading, self._holders = reading, {}  # type: tuple[_Reading, dict[str, Any]]

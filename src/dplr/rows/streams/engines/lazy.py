@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-# Rows of a batch: few enough to stay in a cache, many enough that a call costs nothing.
+# Rows of a batch: few enough to stay in a cache, many enough that the cost of a call does not matter.
 BATCH_ROWS = 2**16
 
 
@@ -18,9 +18,9 @@ class LazyPart:
     Attributes
     ----------
     read : columns, None for all -> tables in memory or record batches, in one order.
-    kind : what the rows are called in errors.
+    kind : name of the rows in errors.
     rows : number of rows; None where it is not known without reading them.
-    identity : tells these rows from others. By default no other part has it: nobody knows what a query will read.
+    identity : tells these rows from others. By default it is random, because a query may read other rows next time.
     lasts : whether the identity is the same in another process.
     """
 

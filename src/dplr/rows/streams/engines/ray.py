@@ -54,7 +54,7 @@ def _answered(job: RemotePass[S], work: Any, tasks: Sequence[Any], cores: int, p
         return answer_of("Ray", functools.partial(ray.get, reference))
 
     def drop(reference: Any) -> None:
-        """Nothing: Ray forgets what nobody names."""
+        """Do nothing: Ray frees a result when no reference to it remains."""
 
     return states(job, in_order(lambda task: run.remote(job, *task), wait, drop, tasks, 2 * cores), progress)
 

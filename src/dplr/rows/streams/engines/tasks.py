@@ -1,4 +1,4 @@
-"""Tasks of a cluster: how many parts one sums, and what becomes of its answer. All that comes back is bytes."""
+"""Tasks of a cluster: groups of parts that a task sums, and the answers, which are bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ S = TypeVar("S")
 
 # Rows that a core sums in about half a second.
 _TASK_ROWS = 2**22
-# Tasks per core at least, so that none waits long for the last.
+# The least number of tasks per core, so that no core waits long for the last task.
 _TASKS_PER_CORE = 4
 
 
@@ -24,7 +24,7 @@ class FarParts(PartList):
     ----------
     parts : in their order.
     empty : a table without rows, with the columns and types of all parts.
-    workers : who reads: a client, a session, a module.
+    workers : the cluster that reads: a client, a session or a module.
     """
 
     is_local = False
@@ -69,7 +69,7 @@ def _rows_in(state: Any) -> int:
 
 
 def answer_of(engine: str, ask: Callable[[], Any]) -> Any:
-    """The answer of a cluster. Its own errors may quote rows: their type alone is told."""
+    """The answer of a cluster. The errors of a cluster may quote rows, so only their type is shown."""
     try:
         return ask()
     except Exception as error:  # not raised here, where it would carry the error that it hides
