@@ -67,7 +67,7 @@ def test_every_page_can_be_reached_in_the_navigation(source):
 def test_a_page_keeps_its_place_below_docs_and_proofs_lie_below_proofs():
     places = pages.pages()
     assert places[pathlib.Path("docs/use/bounds.md")] == pathlib.PurePosixPath("use/bounds.md")
-    assert places[pathlib.Path("src/dplr/noise.md")] == pathlib.PurePosixPath("proofs/noise.md")
+    assert places[pathlib.Path("src/dplr/noise/noise.md")] == pathlib.PurePosixPath("proofs/noise/noise.md")
     files = {file.relative_to(pages.ROOT) for top in ("docs", "src") for file in (pages.ROOT / top).rglob("*.md")}
     assert {file for file in files if file.parts[:2] not in {("docs", "site"), ("docs", "gallery")}} <= set(places)
 
@@ -87,10 +87,10 @@ def test_relative_links_of_the_site_lead_to_its_files(source):
     ("link", "moved"),
     [
         ("bounds.md#columns", "bounds.md#columns"),
-        ("../../src/dplr/noise.md", "../proofs/noise.md"),
+        ("../../src/dplr/noise/noise.md", "../proofs/noise/noise.md"),
         ("../../CONTRIBUTING.md", "../develop/contributing.md"),
         ("../develop/decisions", "../develop/decisions/index.md"),
-        ("../../src/dplr/noise.py", "https://github.com/dplr-project/dplr/blob/main/src/dplr/noise.py"),
+        ("../../src/dplr/noise/__init__.py", "https://github.com/dplr-project/dplr/blob/main/src/dplr/noise/__init__.py"),
         ("../../bench/results", "https://github.com/dplr-project/dplr/tree/main/bench/results"),
         ("../images/report.png", "../images/report.png"),
         (

@@ -15,7 +15,7 @@ NOISE, SUMS = (str(FITTING / f"test_resumed_{name}.py") + "::test_" for name in 
 ORDER = NOISE + "every_draw_is_announced_before_it_and_recorded_after_it"
 ANYWHERE = NOISE + "killed_anywhere_a_fit_goes_on_with_its_noise_unless_a_draw_was_lost[raw-memory]"
 LEFT = SUMS + "a_resumed_fit_reads_what_is_left_and_has_the_bits_of_one_that_never_stopped[1-fm]"
-RECORDING, FINISHED, NOISE_FILE = "ledger/recording.py", "rows/streams/finished.py", "noise.py"
+RECORDING, FINISHED, NOISE_FILE = "ledger/recording.py", "rows/streams/finished.py", "noise/__init__.py"
 # What is broken -> (file, line, broken line) of all changes, the test that is red, and what it says.
 BROKEN = {
     "a sum is used that is not recorded": (

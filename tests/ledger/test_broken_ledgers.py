@@ -18,14 +18,14 @@ BEGUN_AGAIN = DRAW.replace("state = ?", "state IN (?, 'drawing')")
 # What is broken -> (file, line, broken line) of all changes, the test that is red, and what it says.
 BROKEN = {
     "the ledger is told after the draw": (
-        [("noise.py", "self._sampler.laplace(scale, out)", "self._unasked.laplace(scale, out); self._sampler")],
+        [("noise/__init__.py", "self._sampler.laplace(scale, out)", "self._unasked.laplace(scale, out); self._sampler")],
         LOST,
         "assert",
     ),
     "a refusal is told once": (
         [
             (
-                "noise.py",
+                "noise/__init__.py",
                 "                self._waiting[0]()\n                self._waiting.pop(0)",
                 "                self._waiting.pop(0)()",
             )

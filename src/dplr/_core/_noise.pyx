@@ -146,16 +146,19 @@ cdef class IntegerSampler:
             even = not even
         return even
 
-    cdef int64_t one_laplace(self, uint64_t scale) except? -1:
-        cdef uint64_t remainder, quotient, magnitude
-        while True:
+    cdef uint64_t geometric(self, uint64_t scale) except? 0:
+        """m >= 0 with probability proportional to exp(-m / scale)."""
+        cdef uint64_t remainder = self.below(scale), quotient = 0
+        while not self.exp_minus(remainder, scale):
             remainder = self.below(scale)
-            if not self.exp_minus(remainder, scale):
-                continue
-            quotient = 0
-            while self.exp_minus_one():
-                quotient += 1
-            magnitude = remainder + scale * quotient
+        while self.exp_minus_one():
+            quotient += 1
+        return remainder + scale * quotient
+
+    cdef int64_t one_laplace(self, uint64_t scale) except? -1:
+        cdef uint64_t magnitude
+        while True:
+            magnitude = self.geometric(scale)
             if self.below(2):
                 if magnitude == 0:
                     continue
@@ -217,11 +220,11 @@ cdef class IntegerSampler:
                 return -<int64_t> size if place & 1 else <int64_t> size
 
     def laplace(self, scale, int64_t[::1] out):
-        """Fill `out` with discrete Laplace noise, P[z] proportional to exp(-|z| / scale); 1 <= scale <= 2^40."""
+        """Fill `out` with discrete Laplace noise, P[z] proportional to exp(-|z| / scale); 1 <= scale <= 2^50."""
         cdef Py_ssize_t i
         cdef uint64_t units = index(scale)      # a C integer would cut a fraction off, and noise with it
-        if not 1 <= units <= (<uint64_t> 1) << 40:
-            raise ValueError("scale must be in [1, 2^40]")
+        if not 1 <= units <= (<uint64_t> 1) << 50:
+            raise ValueError("scale must be in [1, 2^50]")
         with self.lock:
             for i in range(out.shape[0]):
                 out[i] = self.one_laplace(units)
@@ -239,6 +242,28 @@ cdef class IntegerSampler:
                 self.strips, self.strip_starts = strip_table()
             for i in range(out.shape[0]):
                 out[i] = self.one_gaussian(units, width)
+
+    def exponentials(self, int64_t[::1] coarse, int64_t[::1] fine):
+        """Exponential numbers E of mean 1: floor(2^40 E), and the next 56 binary digits of each (ideal.md, lemma 2)."""
+        cdef Py_ssize_t i
+        cdef uint64_t digits
+        cdef uint128 one = 1
+        if fine.shape[0] != coarse.shape[0]:
+            raise ValueError("coarse and fine must have one length")
+        with self.lock:
+            for i in range(coarse.shape[0]):
+                coarse[i] = <int64_t> self.geometric((<uint64_t> 1) << 40)
+                digits = self.below((<uint64_t> 1) << 56)
+                while not self.exp_minus(digits, one << 96):
+                    digits = self.below((<uint64_t> 1) << 56)
+                fine[i] = <int64_t> digits
+
+    def words(self, uint64_t[::1] out):
+        """Fill `out` with uniform 64-bit numbers."""
+        cdef Py_ssize_t i
+        with self.lock:
+            for i in range(out.shape[0]):
+                out[i] = (self.below((<uint64_t> 1) << 32) << 32) | self.below((<uint64_t> 1) << 32)
 
     def indices(self, uint64_t rate, const uint32_t[::1] table, const uint16_t[::1] starts, int64_t position,
                 int64_t stop, Py_ssize_t[::1] out):

@@ -143,7 +143,7 @@ def reading(plan: Plan, released: Mapping[str, Vector], coef: Vector, deviations
     weights = np.asarray(solved.weights or (1.0,) * size)
     ridges = solved.ridge / weights**2
     start = np.zeros(size) if problem.w0 is None else np.array(problem.w0)
-    tolerance = (size + 1) * solved.tolerance_noise**2 * weights**2
+    tolerance = 2 * solved.tolerance_noise**2 * weights**2
     pulled = hessian + np.diag(ridges)
     widths = None if geometry.half_width is None else np.array(geometry.half_widths)
     robust = squares.NAME in released

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.validation import check_positive, sentence
 from dplr.mechanisms.perturbation import ABOUT_OBJECTIVE
+from dplr.noise import LARGEST_SCALE, Ints
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import Loss, model_of, models_with
 from dplr.problem.plan import Plan, Settings
@@ -26,6 +28,12 @@ from dplr.solvers.certificate import Objective, least_tolerance, pass_limit
 TOLERANCE = 2.0**-13
 # The noise that pays for the tolerance adds at most this squared of the excess loss that the linear term adds.
 _NOISE_SHARE = 2.0**-5
+# Lattice units in the tolerance of one coordinate: rounding adds at most this share to what the noise pays for.
+_LATTICE = 64.0
+_ROUNDING_SHARE = 1 + 2.0**-5
+_MANTISSA = 53  # of float64: whole units of the linear term's lattice, up to its planned length, are exact
+# More than the rounding of the few operations that make a scale: scales are never below the exact ones.
+ROUNDED_UP = 1 + 2.0**-40
 # The delta of objective perturbation's tolerance, 2^-64: see objective.md, section 5.
 MISSED = ABOUT_OBJECTIVE.least_delta
 # Under add_remove the number of rows is private; the tolerance must be reached for every number up to this many times
@@ -53,7 +61,10 @@ class Minimisation(Settings):
     ridge : Lam in sum l_i(w) + Lam ||w - w0||^2 / 2, for the weighted problem.
     tolerance : tau; the returned coefficients lie within tau / Lam of the minimum.
     passes : how many passes over the rows are surely enough; proved in `_core/loss.md`.
-    tolerance_noise : norm-Gamma scale of the noise that pays for the tolerance; 0 where the sensitivity pays.
+    unit : spacing of the lattice of the linear term; 0 where there is none.
+    lattice : spacing of the lattice to which the minimiser is rounded; 0 where it is not.
+    noise_units : scale, in units of this lattice, of the discrete Laplace noise that pays for the tolerance and for all
+        rounding; 0 where the sensitivity pays.
     weights : (q,) what columns are multiplied by, and coefficients divided by, before they are minimised over: a ridge
         Lam / weights^2 of the coefficients themselves. Empty for 1 each.
     """
@@ -61,8 +72,15 @@ class Minimisation(Settings):
     ridge: float
     tolerance: float
     passes: int
-    tolerance_noise: float = 0.0
+    unit: float = 0.0
+    lattice: float = 0.0
+    noise_units: int = 0
     weights: tuple[float, ...] = ()
+
+    @property
+    def tolerance_noise(self) -> float:
+        """The scale of the noise that pays for the tolerance."""
+        return self.noise_units * self.lattice
 
     @property
     def ridges(self) -> tuple[float, ...]:
@@ -148,6 +166,34 @@ def minimisation(problem: Problem, ridge: float, linear_norm: float, share: floa
     return Minimisation(ridge, tolerance, pass_limit(loss, rows, norm, ridge, tolerance, linear_norm, start))
 
 
+def paying(solved: Minimisation, size: int, longest: float, eps: float) -> Minimisation:
+    """The settings with the lattices and the noise that pays for the tolerance and the rounding with this eps.
+
+    Source: objective.md, theorem 4. `longest` bounds the norm of the linear term.
+    """
+    unit = math.ldexp(1.0, math.frexp(longest)[1] - _MANTISSA)
+    moved = (solved.tolerance + math.sqrt(size) * unit / 2) / solved.ridge * ROUNDED_UP
+    lattice = math.ldexp(1.0, math.frexp(moved / (_LATTICE * math.sqrt(size)))[1] - 1)
+    while (noise := _noise_units(size, moved, lattice, eps)) > LARGEST_SCALE and lattice <= moved:
+        lattice *= 2  # for eps near 1e-9
+    if noise > LARGEST_SCALE:
+        least = eps * noise / LARGEST_SCALE
+        raise ValueError(sentence("eps", f"must be at least {least:.3g} for {size} coefficients", eps))
+    return replace(solved, unit=unit, lattice=lattice, noise_units=noise)
+
+
+def _noise_units(size: int, moved: float, lattice: float, eps: float) -> int:
+    """The scale 2 T / eps, rounded up: T bounds the L1 norm of the offset of the rounded point, in whole units."""
+    offset = math.ceil(Fraction(math.sqrt(size) * moved * ROUNDED_UP) / Fraction(lattice)) + size
+    return math.ceil(2 * offset / Fraction(eps))
+
+
+def noisy(point: NDArray[np.float64], lattice: float, noise: Ints) -> NDArray[np.float64]:
+    """The point rounded to the lattice, plus whole units of noise: exact, and then the nearest float64 numbers."""
+    units = [int(number) + int(extra) for number, extra in zip(np.rint(point / lattice), noise, strict=True)]
+    return np.array([float(number) for number in units]) * lattice
+
+
 def share_beside_noise(problem: Problem, ridge: float, deviation: float, eps: float) -> float:
     """The share at which the noise that pays for the tolerance, with this eps, is lost beside the linear term's.
 
@@ -158,7 +204,8 @@ def share_beside_noise(problem: Problem, ridge: float, deviation: float, eps: fl
     assert problem.n_rows is not None
     loss, norm, size = problem.loss, problem.geometry.row_norm, problem.geometry.n_coefs
     curvature = ridge + problem.n_rows * loss.smoothness * norm**2 / size
-    tolerance = _NOISE_SHARE * eps * deviation / (2 * math.sqrt(size + 1)) * (ridge / curvature)
+    # Laplace noise of scale 2 T / eps, T = sqrt(size) tolerance / ridge and a little more for rounding.
+    tolerance = _NOISE_SHARE * eps * deviation / (_ROUNDING_SHARE * math.sqrt(8 * size)) * (ridge / curvature)
     return min(TOLERANCE, tolerance / (loss.lipschitz * norm))
 
 

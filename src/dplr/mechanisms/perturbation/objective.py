@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -166,13 +167,13 @@ class ObjectivePerturbation(Tabled):
             noise = linear_term.gaussian(problem, for_noise, remainder, ridge)
         else:
             noise = linear_term.PURE[self.calibration](weighted, for_noise, ridge)
+        noise = replace(noise, scale=noise.scale * minimisation.ROUNDED_UP)
         share = self._tolerance(weighted, noise, eps)
         stated = max(eps, noise.eps + _TOLERANCE_SHARE * eps)
         longest = noise.longest(weighted.geometry, stated)
         solved = replace(minimisation.minimisation(weighted, noise.ridge, longest, share), weights=weights)
         if math.isfinite(eps):
-            offset = 2 * solved.tolerance / noise.ridge
-            solved = replace(solved, tolerance_noise=offset / (_TOLERANCE_SHARE * eps))
+            solved = minimisation.paying(solved, problem.geometry.n_coefs, longest, _TOLERANCE_SHARE * eps)
             delta = delta or minimisation.MISSED
         return Plan(problem, self._statement(problem, original, noise, solved, stated, delta), solved)
 
@@ -241,12 +242,12 @@ class ObjectivePerturbation(Tabled):
             neighbouring=problem.neighbouring,
             released={"coef": block},
             calibration=f"{noise.named}; {_ridge_sentence(problem, solved)}; minimum within tau/Lam, "
-            f"tau = {solved.tolerance:.3g}, paid by norm-Gamma noise of scale {solved.tolerance_noise:.3g} on "
+            f"tau = {solved.tolerance:.3g}, paid by Laplace noise of scale {solved.tolerance_noise:.3g} on "
             f"coef{' over its weights' if solved.weights else ''}{missed}"
             f"{minimisation.instead(original, problem.loss)}",
             assumptions=minimisation.assumptions(problem),
             solution=problem.solution,
-            arithmetic="real-arithmetic",
+            arithmetic="integer",
             reproducible=False,
             source=_SOURCES[self.calibration],
             unit=problem.unit,
@@ -380,18 +381,26 @@ class ObjectivePerturbation(Tabled):
         return [self._release(rows, minimum, plan, source) for minimum, plan in zip(minima, plans, strict=True)]
 
     def _linear(self, plan: Plan, source: Source) -> NDArray[np.float64]:
+        """The linear term, rounded to its lattice: whole units that float64 holds exactly, up to the planned length."""
+        solved: Minimisation = plan.settings
         block = plan.statement.released["coef"]
+        if not block.scale:
+            return np.zeros(block.shape)
+        scale, size = Fraction(block.scale) / Fraction(solved.unit), plan.problem.geometry.n_coefs
         if block.law.family is Law.GAUGE:
-            geometry = plan.problem.weighted(plan.settings.weights).geometry
-            return source.in_body(block.scale, geometry.half_widths, geometry.groups)
-        if block.law.family is Law.NORM_GAMMA:
-            return source.norm_gamma(block.scale, *block.shape)
-        return source.normal(block.scale, *block.shape) if block.scale else np.zeros(block.shape)
+            geometry = plan.problem.weighted(solved.weights).geometry
+            units = source.in_body([scale * Fraction(half) for half in geometry.half_widths], geometry.groups)
+        elif block.law.family is Law.NORM_GAMMA:
+            units = source.norm_gamma(scale, size)
+        else:
+            units = source.normals(scale, size)
+        return units.astype(np.float64) * solved.unit
 
     def _release(self, rows: Rows, minimum: NDArray[np.float64], plan: Plan, source: Source) -> Fit:
         solved: Minimisation = plan.settings
-        scale = solved.tolerance_noise
-        coef = minimum + source.norm_gamma(scale, len(minimum)) if scale else minimum
+        coef = minimum
+        if solved.noise_units:
+            coef = minimisation.noisy(minimum, solved.lattice, source.laplace(solved.noise_units, len(minimum)))
         coef = coef * np.asarray(solved.weights or 1.0)
         coef = minimisation.to_grid(coef, plan.statement.released["coef"].grid)
         released = hessian.released_hessian(rows, coef, plan, source) if self.intervals == "on" else {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -116,13 +117,16 @@ class OutputPerturbation(Mechanism):
         solved = minimisation.minimisation(problem, ridge, linear_norm=0.0)
         moved = sensitivity.minimiser(records, problem.loss.lipschitz, norm, ridge, solved.tolerance)
         guarantee: Pure | Gaussian = Pure(eps)
-        law, scale = Law.NONE, 0.0
+        law, price, grid = Law.NONE, math.inf, 0.0
         if math.isfinite(eps) and delta > 0:
             guarantee = Gaussian(gaussian_mu(eps, delta))
-            law, scale = Law.GAUSSIAN, moved / guarantee.mu
+            law, price = Law.GAUSSIAN, guarantee.mu
         elif math.isfinite(eps):
-            law, scale = Law.NORM_GAMMA, moved / eps
-        released = {"coef": Release((size,), moved, law, scale, minimisation.release_grid(scale))}
+            law, price = Law.NORM_GAMMA, eps
+        if math.isfinite(eps):
+            grid = minimisation.release_grid(moved / price)
+            moved = (moved + math.sqrt(size) * grid) * minimisation.ROUNDED_UP  # both points are rounded to the grid
+        released = {"coef": Release((size,), moved, law, moved / price * minimisation.ROUNDED_UP, grid)}
         statement = PrivacyStatement(
             mechanism=self.about.name,
             eps=eps,
@@ -131,12 +135,12 @@ class OutputPerturbation(Mechanism):
             neighbouring=problem.neighbouring,
             released=released,
             calibration=f"one {problem.unit.one} moves the minimiser by at most {records} L R~/Lam, "
-            "the tolerance by 2 tau/Lam: "
+            "the tolerance by 2 tau/Lam, the grid by the root of the number of coefficients: "
             f"L = {problem.loss.lipschitz:g}, R~ = {norm:.6g}, Lam = {ridge:.6g}, tau = {solved.tolerance:.3g}"
             f"{minimisation.instead(original, problem.loss)}",
             assumptions=minimisation.assumptions(problem),
             solution=problem.solution,
-            arithmetic="real-arithmetic",
+            arithmetic="integer",
             reproducible=False,
             source="Chaudhuri and Monteleoni 2008, Algorithm 1; dplr output.md, theorem 1",
             unit=problem.unit,
@@ -201,10 +205,10 @@ class OutputPerturbation(Mechanism):
     def _release(self, minimum: NDArray[np.float64], plan: Plan, source: Source) -> Fit:
         block = plan.statement.released["coef"]
         coef = minimum
-        if block.law is Law.NORM_GAMMA:
-            coef = minimum + source.norm_gamma(block.scale, len(minimum))
-        elif block.law is Law.GAUSSIAN:
-            coef = minimum + source.normal(block.scale, len(minimum))
+        if block.scale:
+            draw = source.norm_gamma if block.law is Law.NORM_GAMMA else source.normals
+            units = draw(Fraction(block.scale) / Fraction(block.grid), len(minimum))
+            coef = minimisation.noisy(minimum, block.grid, units)
         if self.projection is not None:
             coef = coef * min(1.0, self.projection / max(float(np.linalg.norm(coef)), 1e-300))
         return Fit(minimisation.to_grid(coef, block.grid), plan.statement, {})

@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 from dplr._core import IntegerSampler
 from dplr._kit.recorder import Recorder, digest, numbers_as_bytes, numbers_of
 from dplr._kit.validation import check_count, sentence
+from dplr.noise import ideal
 from dplr.privacy.calibration import RATE_UNITS
 
-_FINE = 2**36  # grid units in the scale of an exponential
 # A Gaussian is a coarse draw and a fine one: 2^20 coarse steps in its deviation, 2^20 fine steps in a coarse one.
 _COARSE = 2**20
 _SMOOTHING = 2**22  # deviation of the fine draw: four coarse steps, which leave nothing of the coarse lattice
+LARGEST_SCALE = 2**50  # of discrete Laplace noise
 Ints = NDArray[Any]  # int64, or Python integers of any size
 _LONGEST_GAP = 1000  # entries of a table of gaps between sampled rows; longer gaps are drawn in pieces
 
@@ -171,43 +172,31 @@ class Source:
         self._sampler.gaussian(variance, out)
         return out
 
-    def norm_gamma(self, scale: float, size: int) -> NDArray[np.float64]:
-        """Vector with density proportional to exp(-||b|| / scale): norm Gamma(size), direction uniform (CM08).
+    def norm_gamma(self, scale: Fraction, size: int) -> Ints:
+        """round(b), density of b proportional to exp(-||b|| / scale): norm Gamma(size), direction uniform (CM08).
 
-        Made of integer draws on a fine grid, so no single floating-point logarithm can be inverted; the law is the
-        stated one up to that grid and rounding.
+        Exactly the law of the rounded vector, as in all three methods: ideal.md, theorem 1.
         """
-        # |discrete Laplace| is exponential up to its grid, and a sum of `size` exponentials is Gamma(size).
-        norm = float(np.abs(self.laplace(_FINE, size)).sum()) / _FINE
-        direction = self.normal(1.0, size)
-        while not direction.any():  # a single number is 0 now and then, and 0 has no direction
-            direction = self.normal(1.0, size)
-        return np.asarray(direction * (scale * norm / np.linalg.norm(direction)))
+        return _whole(ideal.norm_gamma(self._sampler, scale, size))
 
-    def in_body(self, scale: float, half_widths: Sequence[float], groups: Sequence[int]) -> NDArray[np.float64]:
-        """Vector with density proportional to exp(-N(b) / scale), N the gauge of a body (Hardt and Talwar 2010).
+    def in_body(self, scales: Sequence[Fraction], groups: Sequence[int]) -> Ints:
+        """round(b), density of b proportional to exp(-N(b)), N the gauge of a body (Hardt and Talwar 2010).
 
         The body is a product over groups of coordinates, in their order: of a group of one it has the interval of that
-        half-width, of m coordinates the cross-polytope of theirs. N(b) is the largest over groups of the sum of
-        |b_j| / half-width. The vector is a Gamma(q + 1) number times a uniform point of the body, and a uniform point
-        of a cross-polytope is m exponentials with signs over the sum of m + 1. Made of integer draws, as `norm_gamma`.
+        half-width, its scale, of m coordinates the cross-polytope of theirs. N(b) is the largest over groups of the sum
+        of |b_j| / half-width.
         """
-        sizes, size = np.asarray(groups), len(half_widths)
-        draws = self.laplace(_FINE, 2 * size + len(sizes) + 1)
-        length = float(np.abs(draws[size + len(sizes) :]).sum()) / _FINE
-        coordinates, rest = draws[:size], np.abs(draws[size : size + len(sizes)])
-        firsts = np.cumsum(sizes) - sizes
-        sums = np.maximum(np.add.reduceat(np.abs(coordinates), firsts) + rest, 1)  # all are 0 once in 2^70 draws
-        point = coordinates / np.repeat(sums, sizes) * np.asarray(half_widths)
-        return np.asarray(point * (scale * length), np.float64)
+        return _whole(ideal.in_body(self._sampler, scales, groups))
+
+    def normals(self, deviation: Fraction, size: int) -> Ints:
+        """round(y) for independent Gaussian numbers y."""
+        return _whole(ideal.normals(self._sampler, deviation, size))
 
     def normal(self, deviation: float, size: int) -> NDArray[np.float64]:
-        """Independent Gaussians, each on a grid of 2^-40 of its deviation: far below what is released.
+        """Independent Gaussians for simulations, which release nothing: on a grid of 2^-40 of the deviation.
 
         The sum of a coarse discrete Gaussian and a fine one, four coarse steps wide, is a discrete Gaussian on the fine
-        grid up to a factor within 10^-135 of 1 (objective.md, lemma 5). Its deviation is larger than the stated one by
-        2^-37 of it. With the coarse draw alone, every release would be a coarse grid vector away from the numbers that
-        the noise hides, and so would betray them.
+        grid up to a factor within 10^-135 of 1, and its deviation is larger than the stated one by 2^-37 of it.
         """
         steps = self.gaussian(_COARSE**2, size) * _COARSE + self.gaussian(_SMOOTHING**2, size)
         return np.asarray(steps * (deviation / _COARSE**2), dtype=np.float64)
@@ -260,6 +249,11 @@ class Source:
     __reduce_ex__ = _refuse
     __copy__ = _refuse
     __deepcopy__ = _refuse
+
+
+def _whole(numbers: list[int]) -> Ints:
+    """Whole numbers as int64 where that holds all of them, and else as Python's integers."""
+    return np.array(numbers, np.int64 if max(map(abs, numbers), default=0) < 2**62 else object)
 
 
 @functools.lru_cache(maxsize=8)
