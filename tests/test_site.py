@@ -90,7 +90,10 @@ def test_relative_links_of_the_site_lead_to_its_files(source):
         ("../../src/dplr/noise/noise.md", "../proofs/noise/noise.md"),
         ("../../CONTRIBUTING.md", "../develop/contributing.md"),
         ("../develop/decisions", "../develop/decisions/index.md"),
-        ("../../src/dplr/noise/__init__.py", "https://github.com/dplr-project/dplr/blob/main/src/dplr/noise/__init__.py"),
+        (
+            "../../src/dplr/noise/__init__.py",
+            "https://github.com/dplr-project/dplr/blob/main/src/dplr/noise/__init__.py",
+        ),
         ("../../bench/results", "https://github.com/dplr-project/dplr/tree/main/bench/results"),
         ("../images/report.png", "../images/report.png"),
         (

@@ -21,6 +21,7 @@ import csv
 import os
 import sys
 import time
+from fractions import Fraction
 
 import numpy as np
 
@@ -49,7 +50,9 @@ def planned(n, eps, delta):
 def linear_term(block):
     """A draw of b."""
     source = Source(0)
-    return source.normal(block.scale, D + 1) if block.law.gaussian else source.norm_gamma(block.scale, D + 1)
+    fine = Fraction(block.scale) * 2**40
+    units = source.normals(fine, D + 1) if block.law.gaussian else source.norm_gamma(fine, D + 1)
+    return units * 2.0**-40
 
 
 def seconds(work):
@@ -68,7 +71,7 @@ def excess(plan, hessian, n):
     values, size = np.linalg.eigvalsh(hessian), D + 1
     pure = 1.0 if block.law.gaussian else size + 1.0
     own = pure * block.scale**2 * (1 / values).sum() / (2 * n)
-    cost = (size + 1) * solved.tolerance_noise**2 * values.sum() / (2 * n)
+    cost = 2 * solved.tolerance_noise**2 * values.sum() / (2 * n)
     former = 2**-13 * plan.problem.geometry.row_norm / solved.tolerance
     return {
         "tau": f"{solved.tolerance:.3g}",

@@ -1,6 +1,7 @@
 """Hashes of noise from fixed seeds, of encoded columns, of ids, and of the scan of CSV rows."""
 
 import ctypes
+from fractions import Fraction
 
 import numpy as np
 from bits_made import digest, unit, words
@@ -49,6 +50,12 @@ def _draws():
         draw()
     yield "bytes drawn", digest(source.drawn)
     yield "normal", digest(Source(7).normal(0.3, 500))
+    yield "laplace, large", digest(Source(8).laplace(2**50, 500))
+    for name, scale in {"coarse": Fraction(1, 3), "fine": Fraction(2**44), "refined": Fraction(2**150, 7)}.items():
+        source = Source(9)
+        yield f"norm gamma {name}", digest([source.norm_gamma(scale, size).tolist() for size in (1, 2, 5)])
+        yield f"normals {name}", digest([source.normals(scale, size).tolist() for size in (1, 2, 5)])
+        yield f"in a body {name}", digest(source.in_body([scale, 2 * scale, scale / 3], [1, 2]).tolist())
 
 
 def _encoder():

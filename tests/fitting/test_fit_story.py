@@ -156,7 +156,9 @@ def test_a_solver_that_missed_its_tolerance_leaves_what_nobody_can_give_back():
 def test_the_ledger_is_told_by_every_way_to_draw_and_once():
     ways = {
         "laplace": lambda source: source.laplace(9, 1), "gaussian": lambda source: source.gaussian(9, 1),
-        "norm_gamma": lambda source: source.norm_gamma(1.0, 2), "in_body": lambda source: source.in_body(1.0, [1], [1]),
+        "norm_gamma": lambda source: source.norm_gamma(Fraction(9), 2),
+        "in_body": lambda source: source.in_body([Fraction(9)], [1]),
+        "normals": lambda source: source.normals(Fraction(9), 2),
         "normal": lambda source: source.normal(1.0, 2), "below": lambda source: source.below(7),
         "bernoulli_indices": lambda source: source.bernoulli_indices(9, 2**31),
         "happens": lambda source: source.happens(Fraction(1, 3)),

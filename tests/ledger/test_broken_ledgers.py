@@ -12,20 +12,27 @@ STORY = str(HERE.parent / "fitting" / "test_fit_story.py") + "::"
 JOURNAL = str(HERE / "test_journal.py") + "::"
 OUTBOX = str(HERE / "test_outbox.py") + "::"
 LOST = STORY + "test_a_reservation_that_was_lost_draws_no_noise_and_is_not_given_back"
+NOISE = "noise/__init__.py"
 TRANSACTIONS, RECOVERY, RESUMING = "ledger/transactions.py", "ledger/recovery.py", "ledger/resuming.py"
 DRAW = "SET state = 'drawing' WHERE reservation = ? AND holder = ? AND state = ?"
 BEGUN_AGAIN = DRAW.replace("state = ?", "state IN (?, 'drawing')")
 # What is broken -> (file, line, broken line) of all changes, the test that is red, and what it says.
 BROKEN = {
     "the ledger is told after the draw": (
-        [("noise/__init__.py", "self._sampler.laplace(scale, out)", "self._unasked.laplace(scale, out); self._sampler")],
+        [
+            (
+                NOISE,
+                "self._sampler.laplace(scale, out)",
+                "self._unasked.laplace(scale, out); self._sampler",
+            )
+        ],
         LOST,
         "assert",
     ),
     "a refusal is told once": (
         [
             (
-                "noise/__init__.py",
+                NOISE,
                 "                self._waiting[0]()\n                self._waiting.pop(0)",
                 "                self._waiting.pop(0)()",
             )

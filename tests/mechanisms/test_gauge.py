@@ -3,6 +3,7 @@
 import itertools
 import math
 import re
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -76,7 +77,9 @@ def test_the_weighted_geometry_of_many_columns_takes_no_time(monkeypatch):
 
 def test_noise_of_a_body_has_a_gamma_gauge_and_the_stated_deviations():
     body, source = [*body_of(MIXED), (0.5, 1)], Source(0)
-    draws = np.array([source.in_body(2.0, MIXED.half_widths, MIXED.groups) for _ in range(20_000)])
+    fine = 2**30
+    scales = [fine * 2 * Fraction(half) for half in MIXED.half_widths]
+    draws = np.array([source.in_body(scales, MIXED.groups) for _ in range(20_000)]) / fine
     lengths = gauge(draws, body) / 2.0
     assert stats.kstest(lengths, stats.gamma(7).cdf).pvalue > 1e-4
     np.testing.assert_allclose(draws.std(axis=0), 2.0 * gauge_deviations(MIXED), rtol=0.04)
@@ -248,7 +251,7 @@ def test_a_statement_lets_a_reader_recompute_the_guarantee(l2):
 
     lam, cut = said("Lam = "), said(r"minimises the soft_logistic \(")
     kappa = said("kappa = ") if l2 == "auto" else said("R~ = ") ** 2 / lam
-    tolerance_eps = 2 * said("tau = ") / lam / said("norm-Gamma noise of scale ")
+    tolerance_eps = 2 * said(" T = ") / said("Laplace noise of scale ")
     assert soft_logistic_loss(said("eps' = "), kappa, 2, cut) + tolerance_eps == pytest.approx(1.0, abs=1e-4)
     assert block.scale == pytest.approx(2 * cut / said("eps' = "), rel=1e-5)
     assert "N the gauge of rows in 2 groups of size 0.707107: 1 numeric columns and 1 one-hot blocks (3 c" in words

@@ -130,16 +130,22 @@ def test_constants_of_a_plan():
     output = dplr.OutputPerturbation().plan(problem, 0.5, 0.0)
     tau = output.settings.tolerance
     assert output.settings.ridge == ridge
-    assert output.statement.sensitivity == pytest.approx(2 * (norm + tau) / ridge, rel=1e-9)
+    grid = output.statement.released["coef"].grid
+    assert grid <= 2.0**-20 * output.statement.noise_scale
+    assert output.statement.sensitivity == pytest.approx(2 * (norm + tau) / ridge + 2 * grid, rel=1e-9)
     assert output.statement.noise_scale == pytest.approx(output.statement.sensitivity / 0.5)
+    assert output.statement.noise_scale > output.statement.sensitivity / 0.5
     assert output.statement.guarantee == Pure(0.5)
     objective = UNCUT.plan(problem, 0.5, 0.0)
     assert objective.statement.sensitivity == pytest.approx(2 * norm)
     assert objective.statement.noise_scale == pytest.approx(2 * norm / (0.5 * (1 - 2**-8)))  # Lam >= 2 R~^2 / eps
     curvature = ridge + 1000 * 1.25 / 4 / 4  # a quarter of R~^2 for each row, spread over four coefficients
-    beside = norm * 2**-13 / (1 - 2**-8) * ridge / curvature
-    assert objective.settings.tolerance == pytest.approx(beside)
-    assert objective.settings.tolerance_noise == pytest.approx(2 * beside / ridge / (0.5 * 2**-8))
+    beside = norm * 2**-13 / (1 - 2**-8) * math.sqrt(5 / 8) / (1 + 2**-5) * ridge / curvature
+    solved = objective.settings
+    assert solved.tolerance == pytest.approx(beside)
+    assert solved.offset == pytest.approx(2 * beside / ridge / solved.lattice + 4, abs=1.01)
+    assert solved.noise_units == math.ceil(2 * solved.offset / Fraction(0.5 * 2**-8))
+    assert 2 * 64 <= beside / ridge / solved.lattice < 4 * 64
     assert objective.statement.guarantee == Approx(0.5, 2.0**-64)
     assert objective.statement.delta == 2.0**-64
     gaussian = dplr.ObjectivePerturbation().plan(problem, 0.5, 1e-6)
@@ -163,9 +169,9 @@ def test_the_tolerance_is_paid_for_out_of_eps():
     problem, _ = problem_of(3, n=1000, l2=0.01)
     plan = dplr.ObjectivePerturbation().plan(problem, 0.5, 0.0)
     noise_eps = plan.statement.sensitivity / plan.statement.noise_scale
-    tolerance_eps = 2 * plan.settings.tolerance / plan.settings.ridge / plan.settings.tolerance_noise
-    assert noise_eps + tolerance_eps == pytest.approx(0.5, rel=1e-9)
-    assert noise_eps + tolerance_eps <= 0.5 * (1 + 1e-12)
+    tolerance_eps = Fraction(2 * plan.settings.offset, plan.settings.noise_units)
+    assert noise_eps + float(tolerance_eps) == pytest.approx(0.5, rel=1e-6)
+    assert Fraction(noise_eps) + tolerance_eps <= Fraction(1, 2)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
@@ -216,7 +222,7 @@ def test_defaults_learn(mechanism, delta, model, neighbouring):
     exact = dplr.fit(X, y, classes=(-1, 1), mechanism="none", model=model, eps=math.inf)
     assert est.score(X, y) > exact.score(X, y) - 0.02
     assert est.released_ == {}
-    assert est.privacy_.arithmetic == "real-arithmetic"
+    assert est.privacy_.arithmetic == "integer"
     assert est.privacy_.delta == (delta or (2.0**-64 if mechanism == "objective" else 0.0))
 
 
@@ -520,7 +526,8 @@ def test_gaussian_output_noise_is_the_sensitivity_over_mu(relation):
     distance = (2 if relation == "replace_one" else 1) * math.sqrt(1.25) + 2 * plan.settings.tolerance
     mu = calibration.gaussian_mu(0.5, 1e-6)
     assert plan.statement.guarantee.mu == mu
-    assert plan.statement.noise_scale == pytest.approx(distance / 10 / mu, rel=1e-9)
+    grid = plan.statement.released["coef"].grid
+    assert plan.statement.noise_scale == pytest.approx((distance / 10 + 2 * grid) / mu, rel=1e-9)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
@@ -528,11 +535,11 @@ def test_noise_that_pays_for_the_tolerance_is_drawn_for_every_release(delta, mon
     X, y = ball_data()
     problem, prep = problem_of(3)
     plans = [dplr.ObjectivePerturbation().plan(problem, eps, delta) for eps in (1.0, 2.0)]
-    tolerance = [plan.settings.tolerance_noise for plan in plans]
-    assert min(tolerance) > 0
+    settings = {plan.settings.noise_units: plan.settings.lattice for plan in plans}
     source, added = Source(), 0.0
-    monkeypatch.setattr(source, "normal", lambda deviation, size: np.zeros(size))
-    monkeypatch.setattr(source, "norm_gamma", lambda scale, size: np.full(size, added * (scale in tolerance)))
+    monkeypatch.setattr(source, "normals", lambda deviation, size: np.zeros(size, np.int64))
+    monkeypatch.setattr(source, "norm_gamma", lambda scale, size: np.zeros(size, np.int64))
+    monkeypatch.setattr(source, "laplace", lambda scale, size: np.full(size, int(added / settings[scale])))
 
     def fits():
         rows = ArrayRows(X, y, prep)

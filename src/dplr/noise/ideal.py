@@ -205,7 +205,7 @@ _Quotients = Callable[[Reals], list[tuple[Interval, Interval]]]
 def _rounded(reals: Reals, quotients: _Quotients, scales: Sequence[Fraction], power: int = 1) -> list[int]:
     """The whole numbers nearest to b, with signs, where b^power = scale * numerator / denominator; the power is 1 or 2.
 
-    Digits are drawn until all are decided. The units of a numerator are those of its denominator times 2^(-bits * power).
+    Digits are drawn until all are decided. A numerator is in the units of its denominator times 2^(-bits * power).
     """
     while True:
         numbers, shift = [], power * reals.bits

@@ -63,6 +63,7 @@ class Minimisation(Settings):
     passes : how many passes over the rows are surely enough; proved in `_core/loss.md`.
     unit : spacing of the lattice of the linear term; 0 where there is none.
     lattice : spacing of the lattice to which the minimiser is rounded; 0 where it is not.
+    offset : bound of the L1 norm, in units of this lattice, by which the rounded point may miss that of the minimum.
     noise_units : scale, in units of this lattice, of the discrete Laplace noise that pays for the tolerance and for all
         rounding; 0 where the sensitivity pays.
     weights : (q,) what columns are multiplied by, and coefficients divided by, before they are minimised over: a ridge
@@ -74,6 +75,7 @@ class Minimisation(Settings):
     passes: int
     unit: float = 0.0
     lattice: float = 0.0
+    offset: int = 0
     noise_units: int = 0
     weights: tuple[float, ...] = ()
 
@@ -174,18 +176,18 @@ def paying(solved: Minimisation, size: int, longest: float, eps: float) -> Minim
     unit = math.ldexp(1.0, math.frexp(longest)[1] - _MANTISSA)
     moved = (solved.tolerance + math.sqrt(size) * unit / 2) / solved.ridge * ROUNDED_UP
     lattice = math.ldexp(1.0, math.frexp(moved / (_LATTICE * math.sqrt(size)))[1] - 1)
-    while (noise := _noise_units(size, moved, lattice, eps)) > LARGEST_SCALE and lattice <= moved:
+    while (offset := _offset(size, moved, lattice)) * 2 > LARGEST_SCALE * eps and lattice <= moved:
         lattice *= 2  # for eps near 1e-9
+    noise = math.ceil(2 * offset / Fraction(eps))
     if noise > LARGEST_SCALE:
         least = eps * noise / LARGEST_SCALE
         raise ValueError(sentence("eps", f"must be at least {least:.3g} for {size} coefficients", eps))
-    return replace(solved, unit=unit, lattice=lattice, noise_units=noise)
+    return replace(solved, unit=unit, lattice=lattice, offset=offset, noise_units=noise)
 
 
-def _noise_units(size: int, moved: float, lattice: float, eps: float) -> int:
-    """The scale 2 T / eps, rounded up: T bounds the L1 norm of the offset of the rounded point, in whole units."""
-    offset = math.ceil(Fraction(math.sqrt(size) * moved * ROUNDED_UP) / Fraction(lattice)) + size
-    return math.ceil(2 * offset / Fraction(eps))
+def _offset(size: int, moved: float, lattice: float) -> int:
+    """The bound T of the L1 norm between two rounded points at that distance, in whole units."""
+    return math.ceil(Fraction(math.sqrt(size) * moved * ROUNDED_UP) / Fraction(lattice)) + size
 
 
 def noisy(point: NDArray[np.float64], lattice: float, noise: Ints) -> NDArray[np.float64]:

@@ -242,7 +242,8 @@ class ObjectivePerturbation(Tabled):
             neighbouring=problem.neighbouring,
             released={"coef": block},
             calibration=f"{noise.named}; {_ridge_sentence(problem, solved)}; minimum within tau/Lam, "
-            f"tau = {solved.tolerance:.3g}, paid by Laplace noise of scale {solved.tolerance_noise:.3g} on "
+            f"tau = {solved.tolerance:.3g}; rounded, within T = {solved.offset * solved.lattice:.5g} in "
+            f"all coordinates together, paid by Laplace noise of scale {solved.tolerance_noise:.5g} on "
             f"coef{' over its weights' if solved.weights else ''}{missed}"
             f"{minimisation.instead(original, problem.loss)}",
             assumptions=minimisation.assumptions(problem),

@@ -124,7 +124,7 @@ class OutputPerturbation(Mechanism):
         elif math.isfinite(eps):
             law, price = Law.NORM_GAMMA, eps
         if math.isfinite(eps):
-            grid = minimisation.release_grid(moved / price)
+            grid = minimisation.release_grid(min(moved, moved / price))  # so that rounding adds 2^-20 to what moves
             moved = (moved + math.sqrt(size) * grid) * minimisation.ROUNDED_UP  # both points are rounded to the grid
         released = {"coef": Release((size,), moved, law, moved / price * minimisation.ROUNDED_UP, grid)}
         statement = PrivacyStatement(

@@ -1,0 +1,188 @@
+"""Output and objective perturbation for the computed numbers: laws of plans in rational or sixty-digit arithmetic."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import dplr
+from dplr.mechanisms.perturbation.minimisation import noisy, to_grid
+from dplr.noise import Source
+from dplr.privacy.guarantees import Neighbouring
+from dplr.problem.geometry import Geometry
+from dplr.problem.losses import LOGISTIC
+from dplr.problem.problem import Problem
+
+mpmath = pytest.importorskip("mpmath")
+PAIRS = 300  # of each kind
+
+
+def facts(seed):
+    """A problem, eps and delta: eps from 1e-6 to 5, of every size alike."""
+    rng = np.random.default_rng(seed)
+    eps = float(10 ** rng.uniform(-6, math.log10(5)))
+    d, n = int(rng.integers(0, 12)) + 1, int(10 ** rng.uniform(1, 7))
+    relation = Neighbouring(["replace_one", "add_remove"][seed % 2])
+    geometry = Geometry(d, half_width=1 / math.sqrt(d)) if seed % 3 else Geometry(d, intercept=0.5)
+    return Problem(LOGISTIC, geometry, relation, n, None, ()), eps, float(10 ** rng.uniform(-9, -5.5))
+
+
+def units_moved(plan):
+    """The norm by which rounded points of neighbours differ at most, in whole units: exactly."""
+    block, solved, problem = plan.statement.released["coef"], plan.settings, plan.problem
+    norm = mpmath.sqrt(mpmath.mpf(problem.geometry.radius) ** 2 + mpmath.mpf(problem.geometry.intercept) ** 2)
+    records, grid = problem.neighbouring.records_changed, mpmath.mpf(block.grid)
+    distance = (records * problem.loss.lipschitz * norm + 2 * mpmath.mpf(solved.tolerance)) / mpmath.mpf(solved.ridge)
+    return distance / grid + mpmath.sqrt(problem.geometry.n_coefs)
+
+
+@pytest.mark.parametrize("seed", range(PAIRS))
+def test_pure_output_noise_costs_at_most_eps_and_hardly_less(seed):
+    problem, eps, _ = facts(seed)
+    plan = dplr.OutputPerturbation().plan(problem, eps, 0.0)
+    block = plan.statement.released["coef"]
+    with mpmath.workdps(60):
+        scale = mpmath.mpf(block.scale) / mpmath.mpf(block.grid)
+        cost = units_moved(plan) / scale  # theorem 1 of ideal.md: no cell of a shifted law exceeds exp(cost)
+        assert cost <= mpmath.mpf(eps)
+        assert cost >= mpmath.mpf(eps) * (1 - mpmath.mpf(2) ** -30)
+        rounding = mpmath.sqrt(problem.geometry.n_coefs) / units_moved(plan)
+        assert rounding <= mpmath.sqrt(problem.geometry.n_coefs) * 2.0**-19
+
+
+@pytest.mark.parametrize("seed", range(PAIRS))
+def test_gaussian_output_noise_of_rounded_points_has_at_most_the_stated_delta(seed):
+    problem, eps, delta = facts(seed)
+    plan = dplr.OutputPerturbation().plan(problem, eps, delta)
+    block = plan.statement.released["coef"]
+    with mpmath.workdps(60):
+        mu = units_moved(plan) * mpmath.mpf(block.grid) / mpmath.mpf(block.scale)
+        assert mu <= mpmath.mpf(plan.statement.guarantee.mu)
+        stated = mpmath.ncdf(-eps / mu + mu / 2) - mpmath.exp(eps) * mpmath.ncdf(-eps / mu - mu / 2)
+        assert stated <= mpmath.mpf(delta)
+
+
+def mass_of_cells(scale, low, high):
+    """P(low <= round(b) <= high), b of density exp(-|b| / scale) / (2 scale)."""
+
+    def cdf(x):
+        return mpmath.exp(x / scale) / 2 if x < 0 else 1 - mpmath.exp(-x / scale) / 2
+
+    return cdf(high + mpmath.mpf(0.5)) - cdf(low - mpmath.mpf(0.5))
+
+
+@pytest.mark.parametrize("eps", [1e-6, 1e-5, 1e-4, 1e-2, 1.0, 5.0])
+def test_one_coefficient_has_no_event_above_eps_which_it_had_on_a_grid_of_the_noise(eps):
+    """Whole laws of two neighbours, one coefficient: every cell near the points, and far away."""
+    problem = Problem(LOGISTIC, Geometry(1, half_width=1.0), Neighbouring("replace_one"), 1000, None, ())
+    plan = dplr.OutputPerturbation().plan(problem, eps, 0.0)
+    block = plan.statement.released["coef"]
+    with mpmath.workdps(60):
+        scale = mpmath.mpf(block.scale) / mpmath.mpf(block.grid)
+        moved = int(mpmath.floor(units_moved(plan)))
+        cells = [*range(-3, 4), *range(moved - 3, moved + 4), 10 * moved, -10 * moved]
+        ratios = [mass_of_cells(scale, k, k) / mass_of_cells(scale, k - moved, k - moved) for k in cells]
+        worst = mpmath.log(max(ratios))
+        assert worst <= mpmath.mpf(eps)
+        assert worst >= mpmath.mpf(eps) * (1 - mpmath.mpf(2) ** -17)
+    # The noise of before: whole multiples of a step, of which 2^15 and a half are in a cell of the grid.
+    step = 1 / (2.0**15 + 0.5)
+    counts = {len(range(math.ceil((k - 0.5) / step), math.ceil((k + 0.5) / step))) for k in range(-20, 21)}
+    assert math.log(max(counts) / min(counts)) > 2e-5  # of an eps of 1e-5: three times as much
+
+
+@pytest.mark.parametrize("seed", range(PAIRS))
+def test_both_noises_of_an_objective_add_up_to_eps_in_rational_arithmetic(seed):
+    problem, eps, _ = facts(seed)
+    plan = dplr.ObjectivePerturbation().plan(problem, eps, 0.0)
+    block, solved = plan.statement.released["coef"], plan.settings
+    cut = plan.problem.loss.lipschitz
+    with mpmath.workdps(60):
+        records = problem.neighbouring.records_changed
+        weighted = problem.weighted(solved.weights).geometry
+        norm2 = sum(mpmath.mpf(each) ** 2 for each in weighted.half_widths) if weighted.half_width else None
+        norm2 = norm2 or mpmath.mpf(weighted.radius) ** 2 + mpmath.mpf(weighted.intercept) ** 2
+        length = 1 if block.law.family == "gauge" or weighted.half_width else mpmath.sqrt(norm2)
+        e = records * mpmath.mpf(cut) * length / mpmath.mpf(block.scale)
+        kappa = norm2 / mpmath.mpf(solved.ridge)
+        loss = soft_logistic_loss(e, kappa, records, mpmath.mpf(cut))
+        tolerance = mpmath.mpf(2 * solved.offset) / solved.noise_units
+        assert loss + tolerance <= mpmath.mpf(eps)
+        assert loss + tolerance >= mpmath.mpf(eps) * (1 - mpmath.mpf(2) ** -14)
+
+
+def soft_logistic_loss(e, kappa, records, cut):
+    """Theorem 5 of objective.md, on a grid of slopes that holds both ends and the knee."""
+    knee = 1 - mpmath.sqrt(1 - cut)
+    slopes = [cut * k / 64 for k in range(65)] + [knee]
+    best = max(e / records * s / cut + mpmath.log(1 + kappa * min(s * (1 - s), cut - s)) for s in slopes)
+    return (records - 1) * e / records + best
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_offset_of_a_plan_covers_every_rounding(seed):
+    """T in rational numbers: the tolerance, the linear term's lattice, and one unit a coordinate."""
+    problem, eps, delta = facts(seed)
+    plan = dplr.ObjectivePerturbation().plan(problem, eps, delta if seed % 4 == 3 else 0.0)
+    solved, size = plan.settings, problem.geometry.n_coefs
+    with mpmath.workdps(60):
+        root = mpmath.sqrt(size)
+        moved = (mpmath.mpf(solved.tolerance) + root * mpmath.mpf(solved.unit) / 2) / mpmath.mpf(solved.ridge)
+        assert root * moved / mpmath.mpf(solved.lattice) + size <= solved.offset
+        assert solved.offset <= root * moved / mpmath.mpf(solved.lattice) * (1 + mpmath.mpf(2) ** -5) * (1 + 1e-9)
+    assert Fraction(2 * solved.offset, solved.noise_units) <= Fraction(2.0**-8 * eps)
+
+
+# Twins: a release that lacks one of its parts gives away which of two candidates it was made from.
+
+SEEDS = range(400)
+
+
+def near(lattice, values):
+    """Whether values are whole multiples of a lattice, up to a thousandth."""
+    units = np.asarray(values) / lattice
+    return bool(np.all(np.abs(units - np.rint(units)) < 1e-3))
+
+
+def test_a_release_does_not_tell_which_of_two_points_it_was_made_from_and_twins_do():
+    """Candidates a and b, 0.37 and 0.61 of a unit off the lattice of the noise: what fits a alone tells it from b."""
+    a, b, scale = 0.37, 0.61, Fraction(2**12)
+    twins = {
+        "noise on a lattice, and no rounding of the point": lambda source, point: point + source.norm_gamma(scale, 1),
+        "rounded to the lattice of the noise first, as it is": lambda source, point: (
+            np.rint(point) + source.norm_gamma(scale, 1)
+        ),
+    }
+    told = {}
+    for name, twin in twins.items():
+        told[name] = [near(1.0, twin(Source(seed), np.array([a])) - a) for seed in SEEDS].count(True)
+        told[name] += [near(1.0, twin(Source(seed), np.array([b])) - a) for seed in SEEDS].count(False)
+    first, second = told.values()
+    assert first == 2 * len(SEEDS)  # every release tells
+    assert abs(second - len(SEEDS)) <= 0  # none does: it never fits a, whichever it was
+
+
+def test_without_the_second_noise_every_release_tells_on_which_side_of_a_cell_its_point_was():
+    """Two data sets whose minima are one unit of the lattice apart, and the same linear term."""
+    plan = dplr.ObjectivePerturbation().plan(facts(1)[0], 1.0, 0.0)
+    solved = plan.settings
+    points = [np.array([0.49 * solved.lattice]), np.array([0.51 * solved.lattice])]
+    silent = [noisy(point, solved.lattice, np.zeros(1, np.int64)) for point in points]
+    assert (silent[0] != silent[1]).all()
+    scale, runs = solved.noise_units, 2_000
+    hidden = [
+        [noisy(point, solved.lattice, Source(seed).laplace(scale, 1))[0] / solved.lattice for seed in range(runs)]
+        for point in points
+    ]
+    share = [np.mean(np.array(each) > 0) for each in hidden]
+    assert abs(share[0] - share[1]) < 0.01
+
+
+def test_whole_units_and_noise_are_added_exactly_whatever_their_size():
+    lattice = 2.0**-70
+    point, noise = np.array([0.3, -5.5, 2.0**40]), np.array([3, -(2**61), 1], dtype=object)
+    for number, extra, sum_ in zip(point, noise, noisy(point, lattice, noise), strict=True):
+        units = round(Fraction(number) / Fraction(lattice)) + extra
+        assert sum_ == float(units) * lattice
+    assert np.signbit(to_grid(noisy(np.array([-0.0]), 1.0, np.array([0])), 1.0)).sum() == 0
