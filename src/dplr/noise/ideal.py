@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from dplr._core import IntegerSampler
 
 _FIRST_BITS, _MORE_BITS = 96, 64
 _FINE_BITS = 56  # of an exponential, after the 40 of its first number
+
+
+# Ends of a numerator and of a denominator: low, high, low, high.
+Quotient: TypeAlias = tuple[int, int, int, int]
 
 
 class Interval(NamedTuple):
@@ -130,15 +134,12 @@ def norm_gamma(sampler: IntegerSampler, scale: Fraction, size: int) -> list[int]
     pairs = (size + 1) // 2
     reals = Reals(sampler, size + pairs, pairs, size)
 
-    def squares(reals: Reals) -> list[tuple[Interval, Interval]]:
-        length = _sum(reals.exponentials[:size])
-        normals = _normal_squares(reals, reals.exponentials[size:], size)
-        norm = Interval(sum(low for low, _ in normals), sum(high for _, high in normals))
-        return [
-            (Interval(length.low**2 * low, length.high**2 * high), norm) for low, high in normals
-        ]  # b^2 = length^2 n^2 / ||n||^2, in units of 2^(-2 bits)
+    def squares(reals: Reals) -> list[Quotient]:
+        length, exponentials = _sum(reals.exponentials[:size]), reals.exponentials[size:]
+        norm = _half_norm(exponentials, reals.points, size)
+        return _squares(exponentials, reals.points, Interval(length.low**2, length.high**2), norm)[:size]
 
-    return _rounded(reals, squares, [scale**2] * size, power=2)
+    return _rounded(reals, squares, [scale**2] * size, power=2)  # b^2 = scale^2 length^2 n^2 / ||n||^2
 
 
 def normals(sampler: IntegerSampler, deviation: Fraction, size: int) -> list[int]:
@@ -146,14 +147,11 @@ def normals(sampler: IntegerSampler, deviation: Fraction, size: int) -> list[int
     pairs = (size + 1) // 2
     reals = Reals(sampler, pairs, pairs, size)
 
-    def squares(reals: Reals) -> list[tuple[Interval, Interval]]:
-        one = Interval(1 << reals.bits, 1 << reals.bits)
-        unit = 1 << 2 * reals.bits
-        return [
-            (Interval(unit * low, unit * high), one) for low, high in _normal_squares(reals, reals.exponentials, size)
-        ]
+    def squares(reals: Reals) -> list[Quotient]:
+        one = 1 << reals.bits
+        return _squares(reals.exponentials, reals.points, Interval(one, one), Interval(1, 1))[:size]
 
-    return _rounded(reals, squares, [2 * deviation**2] * size, power=2)
+    return _rounded(reals, squares, [2 * deviation**2] * size, power=2)  # y^2 = deviation^2 n^2
 
 
 def in_body(sampler: IntegerSampler, scales: Sequence[Fraction], groups: Sequence[int]) -> list[int]:
@@ -166,15 +164,15 @@ def in_body(sampler: IntegerSampler, scales: Sequence[Fraction], groups: Sequenc
     size = len(scales)
     reals = Reals(sampler, size + len(groups) + size + 1, 0, size)
 
-    def quotients(reals: Reals) -> list[tuple[Interval, Interval]]:
+    def quotients(reals: Reals) -> list[Quotient]:
         length = _sum(reals.exponentials[size + len(groups) :])
         pairs, first = [], 0
         for group, rest in zip(groups, reals.exponentials[size:], strict=False):
             members = reals.exponentials[first : first + group]
-            total = _sum([*members, rest])
-            pairs += [(Interval(length.low * each, length.high * (each + 1)), total) for each in members]
+            low, high = _sum([*members, rest])
+            pairs += [(length.low * each, length.high * (each + 1), low, high) for each in members]
             first += group
-        return pairs  # |b| / scale = length E / total, in units of 2^-bits
+        return pairs  # |b| / scale = length E / sum, in units of 2^-bits
 
     return _rounded(reals, quotients, scales)
 
@@ -185,35 +183,46 @@ def _sum(numbers: Sequence[int]) -> Interval:
     return Interval(low, low + len(numbers))
 
 
-def _normal_squares(reals: Reals, exponentials: Sequence[int], size: int) -> list[Interval]:
-    """Half of the squares of Gaussian numbers of deviation 1, in units of 2^-bits.
+def _squares(
+    exponentials: Sequence[int], points: Sequence[Point], factor: Interval, divisor: Interval
+) -> list[Quotient]:
+    """Half of the squares of Gaussian numbers of deviation 1, times factor / divisor.
 
     Two are sqrt(2 E) (u, v) / sqrt(u^2 + v^2): a squared length of law 2 E, and a uniform direction.
     """
-    squares: list[Interval] = []
-    for exponential, (u, v, _) in zip(exponentials, reals.points, strict=True):
-        for near, far in ((u, v), (v, u)):
-            low = exponential * near**2 // (near**2 + (far + 1) ** 2)
-            high = -(-(exponential + 1) * (near + 1) ** 2 // ((near + 1) ** 2 + far**2))
-            squares.append(Interval(low, high))
-    return squares[:size]
+    squares = []
+    for exponential, (u, v, _) in zip(exponentials, points, strict=True):
+        low, high = factor.low * exponential, factor.high * (exponential + 1)
+        least, most = divisor.low * (u * u + v * v), divisor.high * ((u + 1) ** 2 + (v + 1) ** 2)
+        squares.append((low * u * u, high * (u + 1) ** 2, least, most))
+        squares.append((low * v * v, high * (v + 1) ** 2, least, most))
+    return squares
 
 
-_Quotients = Callable[[Reals], list[tuple[Interval, Interval]]]
+def _half_norm(exponentials: Sequence[int], points: Sequence[Point], size: int) -> Interval:
+    """Half of the squared norm of that many Gaussian numbers, in units of 2^-bits: of a pair it is E."""
+    pairs = _sum(exponentials[: size // 2])
+    if size % 2 == 0:
+        return pairs
+    low, high, least, most = _squares(exponentials[-1:], points[-1:], Interval(1, 1), Interval(1, 1))[0]
+    return Interval(pairs.low + low // most, pairs.high - -high // least)
 
 
-def _rounded(reals: Reals, quotients: _Quotients, scales: Sequence[Fraction], power: int = 1) -> list[int]:
-    """The whole numbers nearest to b, with signs, where b^power = scale * numerator / denominator; the power is 1 or 2.
+def _rounded(
+    reals: Reals, quotients: Callable[[Reals], list[Quotient]], scales: Sequence[Fraction], power: int = 1
+) -> list[int]:
+    """The whole numbers nearest to b, with signs, where b^power = scale * quotient; the power is 1 or 2.
 
     Digits are drawn until all are decided. A numerator is in the units of its denominator times 2^(-bits * power).
     """
     while True:
-        numbers, shift = [], power * reals.bits
-        for (numerator, denominator), scale in zip(quotients(reals), scales, strict=True):
-            factor, divisor = scale.numerator << power, scale.denominator << shift  # of (2 b)^power
-            least = factor * numerator.low // (divisor * denominator.high)
-            number = ((math.isqrt(least) if power == 2 else least) + 1) // 2
-            if factor * numerator.high >= (2 * number + 1) ** power * divisor * denominator.low:
+        numbers, shift, last = [], power * reals.bits, None
+        for (low, high, least, most), scale in zip(quotients(reals), scales, strict=True):
+            if scale is not last:
+                factor, divisor, last = scale.numerator << power, scale.denominator << shift, scale  # of (2 b)^power
+            value = factor * low // (divisor * most)
+            number = ((math.isqrt(value) if power == 2 else value) + 1) // 2
+            if factor * high >= (2 * number + 1) ** power * divisor * least:
                 break
             numbers.append(number)
         else:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -178,7 +177,8 @@ def paying(solved: Minimisation, size: int, longest: float, eps: float) -> Minim
     lattice = math.ldexp(1.0, math.frexp(moved / (_LATTICE * math.sqrt(size)))[1] - 1)
     while (offset := _offset(size, moved, lattice)) * 2 > LARGEST_SCALE * eps and lattice <= moved:
         lattice *= 2  # for eps near 1e-9
-    noise = math.ceil(2 * offset / Fraction(eps))
+    numerator, denominator = eps.as_integer_ratio()
+    noise = -(-2 * offset * denominator // numerator)
     if noise > LARGEST_SCALE:
         least = eps * noise / LARGEST_SCALE
         raise ValueError(sentence("eps", f"must be at least {least:.3g} for {size} coefficients", eps))
@@ -187,13 +187,13 @@ def paying(solved: Minimisation, size: int, longest: float, eps: float) -> Minim
 
 def _offset(size: int, moved: float, lattice: float) -> int:
     """The bound T of the L1 norm between two rounded points at that distance, in whole units."""
-    return math.ceil(Fraction(math.sqrt(size) * moved * ROUNDED_UP) / Fraction(lattice)) + size
+    return math.ceil(math.sqrt(size) * moved * ROUNDED_UP / lattice) + size
 
 
 def noisy(point: NDArray[np.float64], lattice: float, noise: Ints) -> NDArray[np.float64]:
     """The point rounded to the lattice, plus whole units of noise: exact, and then the nearest float64 numbers."""
-    units = [int(number) + int(extra) for number, extra in zip(np.rint(point / lattice), noise, strict=True)]
-    return np.array([float(number) for number in units]) * lattice
+    units = np.rint(point / lattice).tolist()
+    return np.array([float(int(number) + extra) for number, extra in zip(units, noise.tolist(), strict=True)]) * lattice
 
 
 def share_beside_noise(problem: Problem, ridge: float, deviation: float, eps: float) -> float:
