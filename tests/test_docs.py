@@ -169,7 +169,7 @@ def test_broken_addresses_are_seen(tmp_path):
         f"{SITE}use/bounds.html#private-ranges",
         f"{SITE}index.html",
         SITE,
-        f"{SITE}proofs/noise.html",
+        f"{SITE}proofs/noise/noise.html",
         f"{SITE}reference/api.html",
         f"{SOURCE}blob/main/SECURITY.md",
         f"{SOURCE}tree/main/docs/develop/reviews",
@@ -180,7 +180,7 @@ def test_broken_addresses_are_seen(tmp_path):
     dead = [
         f"{SITE}use/bonds.html",
         f"{SITE}use/bounds.html#no-such-heading",
-        f"{SITE}proofs/noises.html",
+        f"{SITE}proofs/noise/noises.html",
         f"{SOURCE}blob/main/SECURE.md",
         f"{SOURCE}bolb/main/SECURITY.md",
         f"{RAW}docs/images/reports.png",

@@ -53,6 +53,7 @@ class Description:
     laws : the laws that its noise may have where no delta was asked for, and where one was; `Law.NONE` for a mechanism
         without noise.
     arithmetic : `"integer"` or `"real-arithmetic"`, as its statements have it.
+    former_arithmetic : what statements in files of earlier versions say instead; empty for nothing else.
     noise_in : the place of the noise: `"sums"`, which are released, or the `"objective"` or the `"coefficients"` of a
         model that is released alone.
     least_delta : the delta that the release of one model states where no delta was asked for.
@@ -68,6 +69,7 @@ class Description:
     laws: tuple[tuple[Law, ...], tuple[Law, ...]]
     arithmetic: str
     noise_in: str
+    former_arithmetic: str = ""
     least_delta: float = 0.0
     beside: tuple[Law, ...] = ()
     steps_in: str = ""

@@ -168,7 +168,7 @@ def read_statement(
         _check_release(f"{where}.released[{k}]", releases[name], fields, name, about)
     fields["released"] = releases
     _check_guarantee(f"{where}.guarantee", fields["guarantee"], fields["eps"], fields["delta"])
-    if fields["arithmetic"] != about.arithmetic:
+    if fields["arithmetic"] not in (about.arithmetic, about.former_arithmetic):
         refuse(f"{where}.arithmetic", f"must be {about.arithmetic} with this mechanism", fields["arithmetic"])
     return PrivacyStatement(**fields)
 

@@ -41,7 +41,10 @@ def newton_many(
         must be solved alone.
     """
     common = Common(objectives, n, d, radius)
-    values, vectors = np.linalg.eigh(hessian)
+    try:
+        values, vectors = np.linalg.eigh(hessian)
+    except np.linalg.LinAlgError:  # any preconditioner will do, and whether this happens must not end a fit
+        values, vectors = np.zeros(len(hessian)), np.eye(len(hessian))
     values = np.maximum(values, 0.0)
     coefs = np.tile(start, (len(objectives), 1))
     bounds = np.full(len(objectives), np.inf)

@@ -18,6 +18,7 @@ ABOUT_OUTPUT = Description(
     words="output perturbation: noise on the coefficients",
     laws=((Law.NORM_GAMMA,), (Law.GAUSSIAN,)),
     arithmetic="integer",
+    former_arithmetic="real-arithmetic",
     noise_in="coefficients",
 )
 
@@ -28,6 +29,7 @@ ABOUT_OBJECTIVE = Description(
     words="objective perturbation: noise in the function that the coefficients minimise",
     laws=((Law.GAUGE_IN_OBJECTIVE, Law.NORM_GAMMA_IN_OBJECTIVE), (Law.GAUSSIAN_IN_OBJECTIVE,)),
     arithmetic="integer",
+    former_arithmetic="real-arithmetic",
     noise_in="objective",
     beside=(Law.DISCRETE_LAPLACE,),  # on a Hessian
     least_delta=2.0**-64,  # for a linear term too long for the solver: objective.md, section 5

@@ -21,7 +21,7 @@ from dplr.problem.plan import Plan, Settings
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
 from dplr.rows.queries.losses import LossGradient
-from dplr.solvers.certificate import Objective, least_tolerance, pass_limit
+from dplr.solvers.certificate import Objective, curvature_bound, least_tolerance, pass_limit
 
 # The tolerance as a share of one record's largest gradient: what it adds to a sensitivity is at most twice that share.
 TOLERANCE = 2.0**-13
@@ -39,6 +39,8 @@ MISSED = ABOUT_OBJECTIVE.least_delta
 # the declared reference, and more rows are refused.
 MOST_ROWS = 16
 _SMALLEST_RIDGE = 1e-6
+# Beyond these no theorem says that the solver ends, or that its certificate holds (`_core/loss.md`, theorems 2 and 3).
+_MOST_STEEP, _MOST_CERTIFIED = 2.0**50, 2**35
 # Beyond these float64 has no digits left for the gradient, or for its certificate.
 _LARGEST_RIDGE = 1e15
 _LARGEST_START = 1e9
@@ -162,9 +164,23 @@ def minimisation(problem: Problem, ridge: float, linear_norm: float, share: floa
     loss, geometry = problem.loss, problem.geometry
     rows = problem.n_rows * (MOST_ROWS if problem.neighbouring is Neighbouring.ADD_REMOVE else 1)
     norm, start = geometry.row_norm, math.hypot(*(problem.w0 or ()))
+    if share > 0:
+        _check_provable(problem, rows, ridge)
     least = least_tolerance(loss, rows, geometry.d, norm, ridge, start, linear_norm, fine=share > 0)
     tolerance = max(share * loss.lipschitz * norm, least)
     return Minimisation(ridge, tolerance, pass_limit(loss, rows, norm, ridge, tolerance, linear_norm, start))
+
+
+def _check_provable(problem: Problem, rows: int, ridge: float) -> None:
+    """Refuse what theorems 2 and 3 of `_core/loss.md` say nothing of: a release rests on them."""
+    steepness = curvature_bound(problem.loss, rows, problem.geometry.row_norm, ridge) / ridge
+    if steepness > _MOST_STEEP:
+        least = ridge * steepness / _MOST_STEEP / (problem.n_rows or 1)
+        rule = f"must be at least {least:.3g} for {rows} rows: no proof covers the solver below it"
+        raise ValueError(sentence("l2", rule, problem.l2, "Give a larger l2."))
+    if rows > _MOST_CERTIFIED:
+        rule = f"must be at most {_MOST_CERTIFIED * (problem.n_rows or 1) // rows}: no proof covers sums of more rows"
+        raise ValueError(sentence("n_rows", rule, problem.n_rows, 'Use mechanism="fm".'))
 
 
 def paying(solved: Minimisation, size: int, longest: float, eps: float) -> Minimisation:

@@ -85,7 +85,7 @@ class ObjectivePerturbation(Tabled):
     -------
     Under the relation of the fit, replace_one or add_remove. Releases the coefficients alone; `released_` is empty,
     except with ``intervals="on"``. (eps, 2^-64)-DP for delta = 0, (eps, delta)-DP with Gaussian noise for delta > 2^-64
-    where that is smaller, in real arithmetic. A share of eps pays for the solver's tolerance (theorem 4). It is not
+    where that is smaller, for the computed numbers. A share of eps pays for tolerance and rounding (theorem 4). Not
     quite pure: if the noise is very long, the solver may miss its tolerance, and then nothing is released. Whether it
     does may depend on the data, so its probability is charged: that is the 2^-64. Bounds, every option and a number of
     rows are assumed public.

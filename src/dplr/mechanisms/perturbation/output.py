@@ -64,8 +64,8 @@ class OutputPerturbation(Mechanism):
     -------
     Under the relation of the fit, replace_one or add_remove. Releases the coefficients alone; `released_` is empty.
     Pure eps-DP with noise of density proportional to exp(-eps ||z|| / sensitivity) for delta = 0, (eps, delta)-DP with
-    Gaussian noise for delta > 0 where that is smaller, in real arithmetic. The sensitivity covers what the solver
-    leaves. Bounds, every option and a number of rows are assumed public.
+    Gaussian noise for delta > 0 where that is smaller, for the computed numbers. The sensitivity covers what the solver
+    leaves and what rounding adds. Bounds, every option and a number of rows are assumed public.
 
     See Also
     --------
@@ -75,7 +75,7 @@ class OutputPerturbation(Mechanism):
     References
     ----------
     Chaudhuri and Monteleoni 2008 (CM08), Algorithm 1; Chaudhuri, Monteleoni and Sarwate 2011 (CMS11), Algorithm 1.
-    Proof: output.md, theorem 1.
+    Proof: output.md, theorems 1 and 2.
 
     Examples
     --------
@@ -142,7 +142,7 @@ class OutputPerturbation(Mechanism):
             solution=problem.solution,
             arithmetic="integer",
             reproducible=False,
-            source="Chaudhuri and Monteleoni 2008, Algorithm 1; dplr output.md, theorem 1",
+            source="Chaudhuri and Monteleoni 2008, Algorithm 1; dplr output.md, theorem 2",
             unit=problem.unit,
             estimand=Estimand.MARGIN,  # the ridge that its noise asks for is no smaller than the curvature of the rows
         )
