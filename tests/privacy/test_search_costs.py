@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dplr.privacy.composition import exact
-from dplr.privacy.search.calibration import largest_rho, lost_delta, renyi_eps, run_delta, run_eps
+from dplr.privacy.search.calibration import largest_rho, lost_delta, renyi_eps, run_delta, run_eps, search_eps
 from dplr.privacy.search.counts import TruncatedPoisson, law_of
 from run_counts import pmf
 
@@ -45,17 +45,36 @@ def test_no_search_with_pure_runs_shows_more_than_theorem_2_says(runs, shape):
         other /= other.sum()
         eps = np.abs(np.log(base / other)).max()
         found = np.abs(np.log(searched(law, base)[base > 1e-12] / searched(law, other)[base > 1e-12])).max()
-        assert found <= (2 + shape) * eps * (1 + 1e-9)
+        assert found <= search_eps(law, eps) * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("shape", [0.0, 1.0])
-def test_some_search_with_pure_runs_shows_nearly_as_much(shape):
-    law, eps = law_of(100.0, shape), 0.5
-    losses = [
-        np.abs(np.log(np.divide(*(searched(law, run) for run in three(eps, top, 1e-3))))).max()
-        for top in np.geomspace(1e-3, 0.5, 30)
-    ]
-    assert 0.85 * (2 + shape) * eps <= max(losses) <= (2 + shape) * eps
+@pytest.mark.parametrize("shape", FINITE)
+@pytest.mark.parametrize("runs", [1.5, 2.0, 5.0, 20.0])
+@pytest.mark.parametrize("eps", [0.01, 0.5, 3.0])
+def test_some_search_with_pure_runs_shows_as_much(runs, shape, eps):
+    """Where both bounds of theorem 2 meet: better ranks have the probabilities 1 / (e^eps + 1) and e^eps times that."""
+    law = law_of(min(runs, 8.0) if shape < 0 else runs, shape)
+    first, other = (searched(law, run) for run in three(eps, 1 / (1 + math.exp(-eps)), 1e-7))
+    loss = np.abs(np.log(first / other)).max()
+    assert 0.9999 * search_eps(law, eps) <= loss <= search_eps(law, eps) * (1 + 1e-9)
+    assert loss < (2 + shape) * eps
+
+
+# By hand: log((g + E) / (1 + g E)) with g = 1/2, E = e^eps: eps = log 2 gives log(5/4), eps = log 4 gives log(3/2).
+@pytest.mark.parametrize(("eps", "ratio"), [(math.log(2), 5 / 4), (math.log(4), 3 / 2)])
+def test_the_cost_of_a_search_is_that_of_a_hand(eps, ratio):
+    law = law_of(2.0, 1.0)
+    assert law.gamma == exact(0.5)
+    assert search_eps(law, eps) == pytest.approx(eps + 2 * math.log(ratio), rel=1e-9)
+
+
+@pytest.mark.parametrize("shape", FINITE)
+@pytest.mark.parametrize("eps", [1e-9, 1e-3, 1.0, 50.0, 1e4])
+def test_the_share_of_a_run_is_the_largest_that_the_search_keeps(shape, eps):
+    law = law_of(2.0, shape)
+    share = float(run_eps(law, eps))
+    assert search_eps(law, share) <= eps < search_eps(law, share * (1 + 1e-9))
+    assert eps / (2 + shape) * (1 - 1e-9) <= share <= eps
 
 
 @pytest.mark.parametrize("shape", FINITE)
@@ -65,7 +84,7 @@ def test_no_search_with_approximate_runs_loses_more_delta_than_theorem_2_says(sh
         first, other = three(eps, top, 0.1)
         first, other = np.append(first * (1 - delta), [delta, 0]), np.append(other * (1 - delta), [0, delta])
         one, two = (searched(law, each) for each in ((other, first) if swap else (first, other)))
-        beyond = np.maximum(one - math.exp((2 + shape) * eps) * two, 0).sum()
+        beyond = np.maximum(one - math.exp(search_eps(law, eps)) * two, 0).sum()
         assert beyond <= lost_delta(law, delta)
         assert beyond >= 0.5 * delta
 
@@ -73,7 +92,7 @@ def test_no_search_with_approximate_runs_loses_more_delta_than_theorem_2_says(sh
 def test_shares_of_a_run_add_up_to_no_more_than_was_asked_for():
     for shape, eps, delta in itertools.product(FINITE, (0.1, 0.3, 1.0), (1e-6, 3e-5)):
         law = law_of(7.0, shape)
-        assert run_eps(law, eps) * (2 + exact(shape)) <= exact(eps)
+        assert search_eps(law, float(run_eps(law, eps))) <= eps
         each = run_delta(law, delta)
         assert exact(each) * exact(law.mean) <= exact(delta)
         assert lost_delta(law, each) <= delta

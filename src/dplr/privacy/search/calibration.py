@@ -21,8 +21,18 @@ _EXCESS = np.exp(np.linspace(-12.0, 16.0, 1_200))
 
 
 def run_eps(law: NegativeBinomial, eps: float) -> Fraction:
-    """The eps of one run if each is pure, or approximate with some delta: eps / (2 + shape) (theorem 2)."""
-    return exact(eps) / (2 + law.shape)
+    """The largest eps of one run, pure or approximate, whose search costs at most eps: rounded down (theorem 2)."""
+    low, high = eps / (2 + float(law.shape)) * (1 - _MARGIN), eps  # of a run whose cost is surely no more, and no less
+    while (middle := (low + high) / 2) not in (low, high):
+        low, high = (middle, high) if search_eps(law, middle) <= eps else (low, middle)
+    return exact(low)
+
+
+def search_eps(law: NegativeBinomial, eps: float) -> float:
+    """The eps of a search whose runs have this eps, rounded up (theorem 2)."""
+    gamma, shrunk = float(law.gamma), math.exp(-eps)
+    ratio = math.log1p((1 - gamma) * -math.expm1(-eps) / (gamma + shrunk))
+    return (eps + (1 + float(law.shape)) * ratio) * (1 + _MARGIN)
 
 
 def run_delta(law: Law, delta: float) -> float:
