@@ -182,7 +182,7 @@ def test_without_the_second_noise_every_release_tells_on_which_side_of_a_cell_it
 def test_whole_units_and_noise_are_added_exactly_whatever_their_size():
     lattice = 2.0**-70
     point, noise = np.array([0.3, -5.5, 2.0**40]), np.array([3, -(2**61), 1], dtype=object)
-    for number, extra, sum_ in zip(point, noise, noisy(point, lattice, noise), strict=True):
+    for number, extra, sum_ in zip(point, noise, noisy(point, lattice, noise.copy()), strict=True):
         units = round(Fraction(number) / Fraction(lattice)) + extra
         assert sum_ == float(units) * lattice
     assert np.signbit(to_grid(noisy(np.array([-0.0]), 1.0, np.array([0])), 1.0)).sum() == 0

@@ -207,9 +207,10 @@ def _offset(size: int, moved: float, lattice: float) -> int:
 
 
 def noisy(point: NDArray[np.float64], lattice: float, noise: Ints) -> NDArray[np.float64]:
-    """The point rounded to the lattice, plus whole units of noise: exact, and then the nearest float64 numbers."""
-    units = np.rint(point / lattice).tolist()
-    return np.array([float(int(number) + extra) for number, extra in zip(units, noise.tolist(), strict=True)]) * lattice
+    """The point rounded to the lattice, plus whole units of noise, which are wiped: exact, then the nearest float64s."""
+    units, extras = np.rint(point / lattice).tolist(), noise.tolist()
+    noise.fill(0)
+    return np.array([float(int(number) + extra) for number, extra in zip(units, extras, strict=True)]) * lattice
 
 
 def share_beside_noise(problem: Problem, ridge: float, deviation: float, eps: float) -> float:
