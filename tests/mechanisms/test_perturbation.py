@@ -479,7 +479,7 @@ def test_the_width_of_the_svm_is_checked_and_enters_the_statement():
 
 
 @pytest.mark.parametrize("mechanism", ["objective", "output"])
-@pytest.mark.parametrize("eps", [1.0, 2000.0, 1e9, 1e300])
+@pytest.mark.parametrize("eps", [1.0, 2000.0, 1e9, 1e100])
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize("l2", ["auto", 1e-9, 1e8])
 def test_every_plan_that_is_made_can_be_run(mechanism, eps, delta, l2):

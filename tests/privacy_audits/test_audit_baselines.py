@@ -36,7 +36,7 @@ HITS, BASE = "baselines/hits.py", "baselines/_base.py"
 NOISE, KEPT = "values = counts + two_sided(source, len(counts), law.stop)", "kept = values >= theta"
 PASSED, ABOVE = "passed = hits(Words(source), cells, *law.passing(theta))", "above = theta + geometric("
 GIVEN = "return geometric(source, count, stop) - geometric(source, count, stop)"
-TAKEN, SAMPLED = "return self._take(model, known, plan, released)", "self._sampled(*found, facts.n_rows, source)"
+TAKEN, SAMPLED = "return self._take(model, subject, plan, released)", "self._sampled(*cells, facts.n_rows, source)"
 BROKEN = [
     # Replacing a record is charged as removing one; noise of one record for the table of all.
     ("full; theory", SENSITIVITY, "    return records_changed\n", "    return 1\n"),
@@ -55,9 +55,9 @@ BROKEN = [
     # A count of theta is left out where rows are.
     ("lowest count", TABLE, KEPT, "kept = values > theta"),
     # A sample of the true counts; a sample of the cells that hold rows.
-    ("sample", BASE, SAMPLED, SAMPLED.replace("*found", "positions, counts")),
+    ("sample", BASE, SAMPLED, SAMPLED.replace("*cells", "positions, counts")),
     ("sample of empty cells", BASE, SAMPLED,
-        SAMPLED.replace("*found", "*(each[np.isin(found[0], positions)] for each in found)")),
+        SAMPLED.replace("*cells", "*(each[np.isin(cells[0], positions)] for each in cells)")),
     # The model knows more than the table: the mean of y.
     ("whole fit", BASE, TAKEN,
         TAKEN.replace("return ", "") + "; self.coef_ = self.coef_ + 1e-3 * np.mean(y); return self"),

@@ -37,15 +37,15 @@ def test_ranges_show_nothing_of_a_label():
 
 SENSITIVITY, RANGES = "privacy/sensitivity.py", "fitting/ranges.py"
 SILENT = 'type("Silent", (), {"laplace": lambda self, units, size: 0})()'
-FROM_ROWS = f"parts = ranges.intervals(ranges.drawn(moments, each.ranges, {SILENT}),"
+FROM_ROWS = f"parts = ranges.intervals(ranges.drawn(moments, entry.ranges, {SILENT}),"
 BROKEN = [
     ("ranges", SENSITIVITY, "return 2.25 * half_width * numbers", "return half_width * numbers"),
     ("theory of ranges", SENSITIVITY, "return 2.25 * half_width * numbers", "return 2.25 * half_width"),
     ("theory of ranges, add_remove", SENSITIVITY, "return 2 * half_width * numbers", "return 2 * half_width"),
     ("intervals", "fitting/run.py", "parts = ranges.intervals(numbers,", FROM_ROWS),
-    ("theory", RANGES, "left = math.nextafter(eps - share, 0.0)", "left = eps"),
-    ("theory of labels", RANGES, "left = math.nextafter(eps - share, 0.0)", "left = eps"),
-    ("delta of both", RANGES, "left = math.nextafter(eps - share, 0.0)", "left = eps"),
+    ("theory", RANGES, "remainder = math.nextafter(eps - share, 0.0)", "remainder = eps"),
+    ("theory of labels", RANGES, "remainder = math.nextafter(eps - share, 0.0)", "remainder = eps"),
+    ("delta of both", RANGES, "remainder = math.nextafter(eps - share, 0.0)", "remainder = eps"),
     ("label alone", RANGES, "((SUMS, geometry.d, geometry.intercept)", "((SUMS, geometry.d + 1, geometry.intercept)"),
     ("theory", RANGES, "SQUARES: 1 / problem.geometry.half_width}", "SQUARES: 2 / problem.geometry.half_width}"),
 ]  # fmt: skip

@@ -33,10 +33,10 @@ BROKEN = {
         "    return row_norm * math.sqrt(_largest_score(quadratic * row_norm)) / 2"
     ),
     "the Hessian has half its noise": (
-        "hessian, add_remove", NOISE, '"diagonal": each.weight,', '"diagonal": 2 * each.weight,'
+        "hessian, add_remove", NOISE, '"diagonal": step.weight,', '"diagonal": 2 * step.weight,'
     ),
     "a round has no noise": ("score", ROUNDS, "        if block.units:", "        if block.units and not number:"),
-    "rounds are not composed": ("score", NOISE, "_root(1 / each.share) / Fraction(mu)", "1 / Fraction(mu)"),
+    "rounds are not composed": ("score", NOISE, "_root(1 / step.share) / Fraction(mu)", "1 / Fraction(mu)"),
     "rows of the Hessian are not multiplied": (
         "hessian, add_remove", QUERY, "of.seen, of.outside, multipliers)", "of.seen, of.outside, None)"
     ),

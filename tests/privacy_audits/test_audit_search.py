@@ -23,9 +23,9 @@ BROKEN = [
     ("choice", SENSITIVITY, "    return largest\n", "    return largest // 2\n"),
     ("partition", SELECTION, HALF, "rate = rounded_down(eps) / score_sum(SCORE_UNITS)"),
     ("partition", SENSITIVITY, "    return largest\n", "    return largest // 2\n"),
-    # Runs that are charged once, or twice where three times is needed; a score that is not charged.
-    ("logarithmic", CALIBRATION, "return exact(eps) / (2 + law.shape)", "return exact(eps)"),
-    ("geometric", CALIBRATION, "return exact(eps) / (2 + law.shape)", "return exact(eps) / 2"),
+    # Runs that are charged once, or one draw among all of them too few; a score that is not charged.
+    ("logarithmic", CALIBRATION, "return exact(low)", "return exact(eps)"),
+    ("geometric", CALIBRATION, "(1 + float(law.shape)) * ratio", "float(law.shape) * ratio"),
     ("logarithmic", PLANS, "score_noise(run - max(exact(share),", "score_noise(run - 0 * max(exact(share),"),
 ]  # fmt: skip
 

@@ -31,16 +31,19 @@ def real_number(parameter: str, value: Any, remedy: str = "") -> float:
 
 # Below it the noise drowns 10^9 records, and a finer grid than the sampler can draw would be needed.
 SMALLEST_EPS = 1e-9
+LARGEST_EPS = 1e100  # beyond, scales of noise would leave the numbers of float64
 SMALLEST_DELTA = 1e-300
 
 
 def check_eps(eps: Any) -> float:
-    """eps in [1e-9, inf]."""
+    """eps in [1e-9, 1e100], or inf."""
     value = real_number("eps", eps, "Give the privacy loss you can afford, such as eps=0.8.")
     if math.isnan(value) or value <= 0:
         raise ValueError(sentence("eps", "must be positive", value, "0.1 to 1 is usual; less protects more."))
     if value < SMALLEST_EPS:
         raise ValueError(sentence("eps", f"must be at least {SMALLEST_EPS:g}", value, "Less would be pure noise."))
+    if LARGEST_EPS < value < math.inf:
+        raise ValueError(sentence("eps", f"must be at most {LARGEST_EPS:g}, or inf", value, "inf is without noise."))
     return value
 
 

@@ -7,6 +7,10 @@ import math
 import numpy as np
 from scipy import special
 
+from dplr._kit.validation import sentence
+
+SMALLEST_MU = 1e-12
+
 
 def gaussian_log_delta(eps: float, mu: float) -> float:
     """Log of the delta of mu-GDP at eps: log(Phi(-eps/mu + mu/2) - e^eps Phi(-eps/mu - mu/2)), without cancellation.
@@ -22,12 +26,24 @@ def gaussian_log_delta(eps: float, mu: float) -> float:
 
 
 def gaussian_mu(eps: float, delta: float) -> float:
-    """Largest mu such that mu-GDP implies (eps, delta)-DP, rounded down: standard deviation = sensitivity / mu."""
-    low, high = 1e-12, 1e6
+    """Largest mu such that mu-GDP implies (eps, delta)-DP, rounded down: standard deviation = sensitivity / mu.
+
+    Raises ValueError where it is below 1e-12.
+    """
+    low, high = SMALLEST_MU, 1e6
+    if gaussian_log_delta(eps, low) > math.log(delta):
+        remedy = "Give a larger eps or delta; classes and parts of a release share them."
+        rule = f"must leave Gaussian noise a mu of {low:g} at delta = {delta:g}"
+        raise ValueError(sentence("eps", rule, eps, remedy))
     for _ in range(200):  # bisection of the logarithm: the curve is monotone, and steep at both ends
         middle = math.sqrt(low * high)
         low, high = (middle, high) if gaussian_log_delta(eps, middle) <= math.log(delta) else (low, middle)
-    return low * (1 - 1e-10 - 1e-15 / low)
+    return low * (1 - mu_margin(low))
+
+
+def mu_margin(mu: float) -> float:
+    """More than the share of a mu that rounding of the curve may hide: at most 2.1e-15 / mu was found near eps = mu."""
+    return max(1e-10 + 1e-15 / mu, 8e-15 / mu)
 
 
 def gaussian_eps(mu: float, delta: float) -> float:

@@ -18,6 +18,9 @@ from dplr.privacy.law import Law
 from dplr.problem.geometry import Geometry
 from dplr.problem.problem import Problem
 
+# More than the floats of a privacy loss may lack where the curvature takes nearly all of eps.
+_ROUNDING = 2.0**-40
+
 
 @dataclass(frozen=True, slots=True)
 class LinearTerm:
@@ -35,7 +38,7 @@ class LinearTerm:
             return 0.0
         tail = eps + math.log1p(math.exp(-eps)) - math.log(ABOUT_OBJECTIVE.least_delta)
         gamma = geometry.n_coefs / (2 if self.law is Law.GAUSSIAN else 1)
-        reach = (gamma + math.sqrt(2 * gamma * tail) + tail) * (1 + 2.0**-40)
+        reach = (gamma + math.sqrt(2 * gamma * tail) + tail) * (1 + 2.0**-30)  # of its rounded draw too
         if self.law is Law.GAUSSIAN:
             return self.scale * math.sqrt(2 * reach)
         return self.scale * reach * (geometry.row_norm if self.law is Law.GAUGE else 1.0)
@@ -49,7 +52,7 @@ class LinearTerm:
 
 def _tight(problem: Problem, eps: float, ridge: float) -> LinearTerm:
     cost = privacy_loss(problem, ridge, problem.neighbouring.records_changed)
-    noise_eps = objective_noise.largest_noise_eps(cost, eps)
+    noise_eps = objective_noise.largest_noise_eps(cost, eps * (1 - _ROUNDING))
     if noise_eps is None:
         raise _too_small(problem, eps)
     named = f"tight: {_theorem(problem)}, eps' = {noise_eps:.6g}"
@@ -66,7 +69,7 @@ def _cms11(problem: Problem, eps: float, ridge: float) -> LinearTerm:
 
 
 def _cm08(problem: Problem, eps: float, ridge: float) -> LinearTerm:
-    spent = privacy_loss(problem, ridge, problem.neighbouring.records_changed)(eps)
+    spent = privacy_loss(problem, ridge, problem.neighbouring.records_changed)(eps) * (1 + _ROUNDING)
     named = f"cm08: CM08 Algorithm 2 as printed for eps = {eps:.6g}, whose privacy loss is {spent:.6g}"
     return LinearTerm(ridge, Law.NORM_GAMMA, moved(problem) / eps, spent, named)
 

@@ -183,17 +183,17 @@ def _check_provable(problem: Problem, rows: int, ridge: float) -> None:
         raise ValueError(sentence("n_rows", rule, problem.n_rows, 'Use mechanism="fm".'))
 
 
-def paying(solved: Minimisation, size: int, longest: float, eps: float) -> Minimisation:
-    """The settings with the lattices and the noise that pays for the tolerance and the rounding with this eps.
+def paying(solved: Minimisation, size: int, longest: float, eps: float, share: float) -> Minimisation:
+    """The settings with the lattices, and the noise that pays for tolerance and rounding with this share of eps.
 
     Source: objective.md, theorem 4. `longest` bounds the norm of the linear term.
     """
     unit = math.ldexp(1.0, math.frexp(longest)[1] - _MANTISSA)
     moved = (solved.tolerance + math.sqrt(size) * unit / 2) / solved.ridge * ROUNDED_UP
     lattice = math.ldexp(1.0, math.frexp(moved / (_LATTICE * math.sqrt(size)))[1] - 1)
-    while (offset := _offset(size, moved, lattice)) * 2 > LARGEST_SCALE * eps and lattice <= moved:
+    while (offset := _offset(size, moved, lattice)) * 2 >= LARGEST_SCALE * share * eps and lattice <= moved:
         lattice *= 2  # for eps near 1e-9
-    numerator, denominator = eps.as_integer_ratio()
+    numerator, denominator = (share * eps).as_integer_ratio()
     noise = -(-2 * offset * denominator // numerator)
     if noise > LARGEST_SCALE:
         least = eps * noise / LARGEST_SCALE
@@ -207,7 +207,7 @@ def _offset(size: int, moved: float, lattice: float) -> int:
 
 
 def noisy(point: NDArray[np.float64], lattice: float, noise: Ints) -> NDArray[np.float64]:
-    """The point rounded to the lattice, plus whole units of noise, which are wiped: exact, then the nearest float64s."""
+    """The point rounded to the lattice, plus whole units of noise: exact, then the nearest numbers. Wipes the noise."""
     units, extras = np.rint(point / lattice).tolist(), noise.tolist()
     noise.fill(0)
     return np.array([float(int(number) + extra) for number, extra in zip(units, extras, strict=True)]) * lattice

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from dplr.privacy.gaussian import gaussian_log_delta
+from dplr.privacy.gaussian import SMALLEST_MU, gaussian_log_delta, mu_margin
 from dplr.privacy.profiles import Profile
 
 # Root finding ends this close, and results are rounded to the safe side by as much.
@@ -108,13 +108,13 @@ def gaussian_sigma(
     one record differs: it says what the curvature costs together with a gradient.
     """
     log_delta = _log_delta(eps, loss, signs, one_signed)
-    low, high = 1e-12, 1e6
+    low, high = SMALLEST_MU, 1e6
     if log_delta is None or log_delta(low) > math.log(delta):
         return None  # no noise is enough, or it is larger than the formulas can be evaluated for
     for _ in range(_HALVINGS):
         middle = math.sqrt(low * high)
         low, high = (middle, high) if log_delta(middle) <= math.log(delta) else (low, middle)
-    return gradient / (low * (1 - 1e-10 - 1e-15 / low))
+    return gradient / (low * (1 - mu_margin(low)))
 
 
 def gaussian_profile(
@@ -125,7 +125,7 @@ def gaussian_profile(
     `ratio` is the largest gradient over sigma. The linear term is too long for the solver with probability
     missed / (1 + e^eps), which counts as lost.
     """
-    ratio = ratio * (1 + 1e-10) + 1e-15
+    ratio = ratio * (1 + mu_margin(ratio))
 
     def log_delta(level: float) -> float:
         bound = _log_delta(level, loss, signs, one_signed) if level > 0 else None

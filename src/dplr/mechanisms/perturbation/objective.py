@@ -173,7 +173,7 @@ class ObjectivePerturbation(Tabled):
         longest = noise.longest(weighted.geometry, stated)
         solved = replace(minimisation.minimisation(weighted, noise.ridge, longest, share), weights=weights)
         if math.isfinite(eps):
-            solved = minimisation.paying(solved, problem.geometry.n_coefs, longest, _TOLERANCE_SHARE * eps)
+            solved = minimisation.paying(solved, problem.geometry.n_coefs, longest, eps, _TOLERANCE_SHARE)
             delta = delta or minimisation.MISSED
         return Plan(problem, self._statement(problem, original, noise, solved, stated, delta), solved)
 
@@ -431,7 +431,7 @@ def _noise_delta(eps: float, delta: float) -> float:
 
 
 _SOURCES = {
-    "tight": "Chaudhuri, Monteleoni and Sarwate 2011, Algorithm 2; dplr objective.md, theorems 1 to 6",
+    "tight": "Chaudhuri, Monteleoni and Sarwate 2011, Algorithm 2; dplr objective.md, theorems 1 to 7",
     "cms11": "Chaudhuri, Monteleoni and Sarwate 2011, Algorithm 2 and theorem 9; dplr objective.md, section 6",
     "cm08": "Chaudhuri and Monteleoni 2008, Algorithm 2; dplr objective.md, section 6",
 }
