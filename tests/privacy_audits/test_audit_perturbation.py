@@ -72,7 +72,7 @@ BROKEN = [
      NOISE_EPS, "noise_eps = eps"),
     ("soft logistic", 6_000, LINEAR_TERM, "records_changed, problem.loss.lipschitz, problem.geometry.row_norm)",
      "records_changed, problem.loss.lipschitz ** 2, problem.geometry.row_norm)"),
-    ("own loss", 6_000, KNOTS, "largest = float(np.abs(self.values).max())",
+    ("own loss", 20_000, KNOTS, "largest = float(np.abs(self.values).max())",
      "largest = float(np.abs(self.values).max()) / 2"),
     ("own loss, output", 6_000, KNOTS, "largest = float(np.abs(self.values).max())",
      "largest = float(np.abs(self.values).max()) / 2"),
