@@ -18,8 +18,8 @@ BROKEN = [
     ("problem/geometry.py", "INTERCEPT = 0.5 ", "INTERCEPT = 0.25 ", "differs: moments ball 700x1 labels on baseline"),
     (
         "noise/ideal.py",
-        "else least) + 1) // 2",
-        "else least) + 2) // 2",
+        "else value) + 1) // 2",
+        "else value) + 2) // 2",
         "differs: release objective gaussian on portable",
     ),
 ]
