@@ -1,4 +1,7 @@
-"""How many steps a fit takes through the package: a gate that is lowered with each step that goes, and never raised."""
+"""How many steps a fit takes through the package: a gate that is lowered with each step that goes.
+
+It was raised once, by 14 calls of objective perturbation, for draws that are exact (decision record 52).
+"""
 
 import pathlib
 import sys
@@ -14,8 +17,8 @@ ROOT = str(pathlib.Path(dplr.__file__).parent)
 GATES = {
     ("fm", False): (521, 65, 24),
     ("fm", True): (623, 74, 28),
-    ("objective", False): (967, 72, 26),
-    ("objective", True): (1069, 81, 26),
+    ("objective", False): (981, 72, 26),
+    ("objective", True): (1082, 81, 26),
 }
 
 

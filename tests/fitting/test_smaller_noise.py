@@ -1,6 +1,7 @@
 """Where a delta was asked for, a mechanism has its pure noise if that is smaller, and says so."""
 
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -62,8 +63,8 @@ def test_noise_is_measured_in_gradients(mechanism, noise):
         unit = plan.problem.loss.lipschitz
     else:
         block, unit = plan.released["coef"], 1 / plan.settings.ridge
-        draw = source.normal if noise == "gaussian" else source.norm_gamma
-        draws = [draw(block.scale, 4) for _ in range(4_000)]
+        draw = source.normals if noise == "gaussian" else source.norm_gamma
+        draws = [draw(Fraction(block.scale) / Fraction(block.grid), 4) * block.grid for _ in range(4_000)]
     found = np.sqrt(np.mean(np.square(draws))) / unit
     assert found == pytest.approx(as_mechanism(mechanism).noise_of(plan), rel=0.03)
     assert SPECS[mechanism](noise="gaussian").noise_of(plan) is None

@@ -201,7 +201,7 @@ def test_an_interrupt_after_noise_stays_spent(ledger, monkeypatch, error):
 def test_a_process_that_dies_in_a_fit_leaves_it_spent(ledger, path):
     code = (
         "import os, dplr, numpy as np, dplr.noise\n"
-        "dplr.noise.Source.laplace = lambda *_: os._exit(3)\n"
+        "dplr.noise.Source.norm_gamma = lambda *_: os._exit(3)\n"
         f"X = np.full((10, 1), 0.5); dplr.fit(X, [0, 1] * 5, eps=0.4, ledger={str(path)!r})\n"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 3

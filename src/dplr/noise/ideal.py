@@ -169,8 +169,9 @@ def in_body(sampler: IntegerSampler, scales: Sequence[Fraction], groups: Sequenc
         pairs, first = [], 0
         for group, rest in zip(groups, reals.exponentials[size:], strict=False):
             members = reals.exponentials[first : first + group]
-            low, high = _sum([*members, rest])
-            pairs += [(length.low * each, length.high * (each + 1), low, high) for each in members]
+            low = sum(members) + rest
+            for number in members:
+                pairs.append((length.low * number, length.high * (number + 1), low, low + group + 1))
             first += group
         return pairs  # |b| / scale = length E / sum, in units of 2^-bits
 
