@@ -95,9 +95,7 @@ def plan_partition(facts: Sequence[PublicFacts], sizes: Sequence[int], eps: floa
         "and one taken by the exponential mechanism for its score on a last part"
     )
     largest = max(eps, *(statement.eps for statement in statements))
-    return _plan(
-        planned, facts[0], (largest, delta), assumption, "parallel composition of parts; dplr tuning.md, theorem 1"
-    )
+    return _plan(planned, facts[0], (largest, delta), assumption, "parallel composition of parts", "theorem 1")
 
 
 def plan_stopping(facts: Sequence[PublicFacts], eps: float, law: Law) -> SearchPlan:
@@ -172,13 +170,19 @@ def _stopping_plan(
         f"chosen by a private search: {len(planned)} candidates, drawn uniformly with replacement, a secret number of "
         f"times ({law}); each run released a fit and a noisy score, and the one with the best noisy score was taken"
     )
-    plan = _plan(planned, facts, total, assumption, f"random stopping; dplr tuning.md, {theorem}")
+    plan = _plan(planned, facts, total, assumption, "random stopping", theorem)
     return replace(plan, law=law, noise=noise)
 
 
 def _plan(
-    planned: tuple[Planned, ...], facts: PublicFacts, total: tuple[float, float], assumption: str, theorem: str
+    planned: tuple[Planned, ...],
+    facts: PublicFacts,
+    total: tuple[float, float],
+    assumption: str,
+    rule: str,
+    theorem: str,
 ) -> SearchPlan:
+    """The plan of a search; `rule` names the law by which its runs compose, `theorem` its proof in tuning.md."""
     eps, delta = total
     statements = [candidate.statement for candidate in planned]
     naive = basic(statements)
@@ -193,12 +197,12 @@ def _plan(
         guarantee=Approx(eps, delta) if delta else Pure(eps),
         neighbouring=Neighbouring(facts.neighbouring),
         released={},
-        calibration=f"each fit at eps = {largest:.6g}; {theorem.partition(';')[0]}",
+        calibration=f"each fit at eps = {largest:.6g}; {rule}",
         assumptions=(assumption, f"one such fit of each candidate, released without a search, would have cost {cost}"),
         arithmetic="integer" if arithmetic == {"integer"} else "real-arithmetic",
         reproducible=False,
         estimand=estimands.pop() if len(estimands) == 1 else None,
         uncovered=tuple(dict.fromkeys(fact for candidate in statements for fact in candidate.uncovered)),
-        source=theorem.partition("; ")[2],
+        source=f"dplr tuning.md, {theorem}",
     )
     return SearchPlan(planned, statement, naive)
