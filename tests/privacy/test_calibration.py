@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import special
 
+import dplr
 from dplr.privacy.calibration import (
     SUM_EXPONENT,
     continuous_target,
@@ -205,3 +206,29 @@ def test_floored_integers_move_by_at_most_mu_standard_deviations(sizes, eps, del
 def test_gaussian_noise_for_too_many_numbers_is_refused():
     with pytest.raises(ValueError, match="`delta` must be 0 to release 2000000 numbers"):
         discrete_gaussian(1.0, 1.0, 1e-6, (1.0,), (2_000_000,))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_mu_is_rounded_down_where_two_tails_nearly_cancel(seed):
+    """Small eps and a delta of its size: the difference has few digits in float64, and bisection keeps lucky ones."""
+    mpmath = pytest.importorskip("mpmath")
+    rng = np.random.default_rng(seed)
+    eps = 10 ** rng.uniform(-9, -6)
+    delta = eps * 10 ** rng.uniform(-1, 1)
+    if seed == 0:
+        eps, delta = 1.926755812698701e-09, 3.3122863473496947e-09  # a hostile reader's
+    with mpmath.workdps(60):
+        mu = mpmath.mpf(gaussian_mu(eps, delta))
+        true = mpmath.ncdf(-eps / mu + mu / 2) - mpmath.exp(eps) * mpmath.ncdf(-eps / mu - mu / 2)
+        assert true <= mpmath.mpf(delta)
+
+
+def test_a_mu_below_the_least_is_refused_by_name():
+    with pytest.raises(ValueError, match="`eps` must leave Gaussian noise a mu of 1e-12"):
+        gaussian_mu(2.45e-12, 2.65e-138)
+
+
+@pytest.mark.parametrize("mechanism", ["output", "objective", "fm"])
+def test_an_eps_whose_noise_float64_cannot_hold_is_refused(mechanism):
+    with pytest.raises(ValueError, match=r"`eps` must be at most 1e\+100, or inf"):
+        dplr.plan(n_rows=300, n_features=1, eps=1e101, mechanism=mechanism)
