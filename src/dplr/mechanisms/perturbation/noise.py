@@ -82,8 +82,9 @@ def largest_noise_eps(loss: Callable[[float], float], eps: float) -> float | Non
     if loss(_CLOSE * eps) > eps:
         return None
     low, high = 0.0, eps
-    if loss(high) <= eps:
-        return high
+    for free in (eps, eps * (1 - _CLOSE)):  # with the default ridge the curvature costs nothing but its rounding
+        if loss(free) <= eps:
+            return free
     while high - low > _CLOSE * eps / 4:
         middle = (low + high) / 2
         low, high = (middle, high) if loss(middle) <= eps else (low, middle)
