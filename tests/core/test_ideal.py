@@ -244,3 +244,23 @@ def test_a_law_that_is_rounded_to_float_first_has_cells_that_exceed_it():
         mass[cell] = mass.get(cell, 0.0) + math.exp(-abs(step) / steps / 100.0)
     ratios = [mass[k] / mass[k - 1] for k in range(-50, 51)]
     assert max(ratios) > math.exp(1 / 100.0) * 1.2
+
+
+# What is no scale
+
+
+@pytest.mark.parametrize(
+    ("draw", "match"),
+    [
+        (lambda source: source.norm_gamma(Fraction(0), 2), "`scale` must be positive"),
+        (lambda source: source.normals(Fraction(-1), 2), "`scale` must be positive"),
+        (lambda source: source.in_body([Fraction(1), Fraction(-1)], [1, 1]), "`scale` must be positive"),
+        (lambda source: source.in_body([Fraction(1)] * 3, [1, 0, 2]), "`groups` must be sizes that add up to 3"),
+        (lambda source: source.in_body([Fraction(1)] * 3, [1, 1]), "`groups` must be sizes that add up to 3"),
+    ],
+)
+def test_what_is_no_law_is_refused_before_anybody_is_told(draw, match):
+    source, told = Source(), []
+    with source.told_first(lambda: told.append(1)), pytest.raises(ValueError, match=match):
+        draw(source)
+    assert (told, source.drawn) == ([], 0)

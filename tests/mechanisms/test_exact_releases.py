@@ -1,21 +1,26 @@
 """Output and objective perturbation for the computed numbers: laws of plans in rational or sixty-digit arithmetic."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 import dplr
+from dplr.bounds.scaling import ball_prep
+from dplr.mechanisms.perturbation import minimisation
 from dplr.mechanisms.perturbation.minimisation import noisy, to_grid
 from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import LOGISTIC
 from dplr.problem.problem import Problem
+from dplr.rows import ArrayRows
 
 mpmath = pytest.importorskip("mpmath")
-PAIRS = 300  # of each kind
+PAIRS = 400  # of each kind
 
 
 def facts(seed):
@@ -134,33 +139,70 @@ def test_the_offset_of_a_plan_covers_every_rounding(seed):
     assert Fraction(2 * solved.offset, solved.noise_units) <= Fraction(2.0**-8 * eps)
 
 
-# Twins: a release that lacks one of its parts gives away which of two candidates it was made from.
+# Twins: a release that lacks one of its parts gives away which of two data sets it was made from.
 
-SEEDS = range(400)
-
-
-def near(lattice, values):
-    """Whether values are whole multiples of a lattice, up to a thousandth."""
-    units = np.asarray(values) / lattice
-    return bool(np.all(np.abs(units - np.rint(units)) < 1e-3))
+RUNS = 300
+NOISE = dplr.ObjectivePerturbation(cut=None)
+PREP = ball_prep(1, False, (-1.0, 1.0))
+ONE = Problem(LOGISTIC, PREP.geometry, Neighbouring("replace_one"), 100, 0.2, ())
+LABELS = np.where(np.arange(100) % 3, 1.0, -1.0)
 
 
-def test_a_release_does_not_tell_which_of_two_points_it_was_made_from_and_twins_do():
-    """Candidates a and b, 0.37 and 0.61 of a unit off the lattice of the noise: what fits a alone tells it from b."""
-    a, b, scale = 0.37, 0.61, Fraction(2**12)
-    twins = {
-        "noise on a lattice, and no rounding of the point": lambda source, point: point + source.norm_gamma(scale, 1),
-        "rounded to the lattice of the noise first, as it is": lambda source, point: (
-            np.rint(point) + source.norm_gamma(scale, 1)
-        ),
-    }
+def column(last):
+    """A column of which the last number is replaced."""
+    return np.append(np.linspace(-1, 1, 99), last)
+
+
+def rows_of(last):
+    return ArrayRows(column(last)[:, np.newaxis], LABELS, PREP)
+
+
+def linear_term(w, last, ridge):
+    """The linear term with which w is the minimum."""
+    v = LABELS * column(last)
+    return v @ expit(-v * w) - ridge * w
+
+
+def share_near(numbers, unit):
+    """The share of numbers within a fifth of the unit of a whole multiple of it."""
+    units = np.array(numbers) / unit
+    return np.mean(np.abs(units - np.rint(units)) < 0.2)
+
+
+def test_a_linear_term_on_a_coarse_lattice_tells_the_data_set_in_one_release_and_the_real_one_does_not():
+    """It lies on the lattice for the right data set, and the second noise is too small to hide that."""
+    plan = NOISE.plan(ONE, 1.0, 0.0)
     told = {}
-    for name, twin in twins.items():
-        told[name] = [near(1.0, twin(Source(seed), np.array([a])) - a) for seed in SEEDS].count(True)
-        told[name] += [near(1.0, twin(Source(seed), np.array([b])) - a) for seed in SEEDS].count(False)
-    first, second = told.values()
-    assert first == 2 * len(SEEDS)  # every release tells
-    assert abs(second - len(SEEDS)) <= 0  # none does: it never fits a, whichever it was
+    for name, unit in {"real": plan.settings.unit, "coarse": 1.0}.items():
+        settings = replace(plan.settings, unit=unit)
+        fits = NOISE.run(rows_of(1.0), [replace(plan, settings=settings)] * RUNS, Source(3))
+        for last in (1.0, 0.0):  # a row of 0 has no gradient, and one of 1 about half a unit
+            told[name, last] = share_near([linear_term(fit.coef[0], last, settings.ridge) for fit in fits], 1.0)
+    assert told["coarse", 1.0] > 0.9
+    assert told["coarse", 0.0] < 0.1
+    assert abs(told["real", 1.0] - 0.4) < 0.1  # as for numbers anywhere
+    assert abs(told["real", 0.0] - 0.4) < 0.1
+
+
+def test_a_point_that_is_not_rounded_is_seen_in_one_release_of_output_perturbation_and_the_real_one_is_not(monkeypatch):
+    """Noise on a lattice beside a point that is not on it: the difference to the right candidate is whole."""
+    spec = dplr.OutputPerturbation()
+    plan = spec.plan(ONE, 1.0, 0.0)
+    grid = plan.statement.released["coef"].grid
+    minimum = minimisation.minimise(rows_of(1.0), plan)
+    other = minimum + 0.4 * grid
+    real = [fit.coef for fit in spec.run(rows_of(1.0), [plan] * RUNS, Source(3))]
+    monkeypatch.setattr(minimisation, "noisy", lambda point, lattice, noise: point + noise * lattice)
+    monkeypatch.setattr(minimisation, "to_grid", lambda coef, grid: coef)
+    twin = [fit.coef for fit in spec.run(rows_of(1.0), [plan] * RUNS, Source(3))]
+
+    def fits(releases, candidate):
+        units = (np.array(releases) - candidate) / grid
+        return np.mean(np.abs(units - np.rint(units)) < 0.01)
+
+    assert (fits(twin, minimum), fits(twin, other)) == (1.0, 0.0)
+    assert fits(real, minimum) == fits(real, other) == 0.0
+    assert fits(real, 0.0 * minimum) == 1.0  # on a public lattice, whatever the point was
 
 
 def test_without_the_second_noise_every_release_tells_on_which_side_of_a_cell_its_point_was():

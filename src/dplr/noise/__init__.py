@@ -177,6 +177,7 @@ class Source:
 
         Exactly the law of the rounded vector, as in all three methods: ideal.md, theorem 1.
         """
+        _check_scales([scale])
         return _whole(ideal.norm_gamma(self._sampler, scale, size))
 
     def in_body(self, scales: Sequence[Fraction], groups: Sequence[int]) -> Ints:
@@ -186,10 +187,14 @@ class Source:
         half-width, its scale, of m coordinates the cross-polytope of theirs. N(b) is the largest over groups of the sum
         of |b_j| / half-width.
         """
+        _check_scales(scales)
+        if min(groups) < 1 or sum(groups) != len(scales):
+            raise ValueError(sentence("groups", f"must be sizes that add up to {len(scales)}", list(groups)))
         return _whole(ideal.in_body(self._sampler, scales, groups))
 
     def normals(self, deviation: Fraction, size: int) -> Ints:
         """round(y) for independent Gaussian numbers y."""
+        _check_scales([deviation])
         return _whole(ideal.normals(self._sampler, deviation, size))
 
     def normal(self, deviation: float, size: int) -> NDArray[np.float64]:
@@ -249,6 +254,12 @@ class Source:
     __reduce_ex__ = _refuse
     __copy__ = _refuse
     __deepcopy__ = _refuse
+
+
+def _check_scales(scales: Sequence[Fraction]) -> None:
+    """Refuse what is no scale of noise, before anybody is told of a draw."""
+    if min(scales) <= 0:
+        raise ValueError(sentence("scale", "must be positive", float(min(scales))))
 
 
 def _whole(numbers: list[int]) -> Ints:

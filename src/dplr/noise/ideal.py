@@ -17,8 +17,6 @@ from dplr._core import IntegerSampler
 
 _FIRST_BITS, _MORE_BITS = 96, 64
 _FINE_BITS = 56  # of an exponential, after the 40 of its first number
-
-
 # Ends of a numerator and of a denominator: low, high, low, high.
 Quotient: TypeAlias = tuple[int, int, int, int]
 
@@ -81,7 +79,7 @@ class Reals:
         """A uniform whole number below 2^bits."""
         words = np.empty(-(-bits // 64), np.uint64)
         self._sampler.words(words)
-        number = int.from_bytes(words.tobytes(), "little")
+        number = sum(word << 64 * place for place, word in enumerate(words.tolist()))  # the same on every byte order
         words.fill(0)
         return number >> (64 * len(words) - bits)
 

@@ -65,8 +65,10 @@ def excess_risk_of(planned: Plan) -> float | None:
     radius = math.hypot(geometry.radius, geometry.intercept)
     d, l2, failure = math.prod(block.shape), solved.ridge / n, (1 - SURE) / 2
     facts: dict[str, Any] = {"d": d, "l2": l2, "failure": failure, "radius": radius}
-    # Grid and rounding are about the coefficients, tolerance and its noise about those over their weights.
-    moved = block.grid * math.sqrt(d) / min(solved.weights or (1.0,)) + solved.tolerance / solved.ridge
+    # Grid and rounding are about the coefficients, what the solver misses and the noise that pays for it
+    # about those over their weights.
+    missed = max(solved.tolerance / solved.ridge, solved.offset * solved.lattice)
+    moved = block.grid * math.sqrt(d) / min(solved.weights or (1.0,)) + missed
     if planned.statement.mechanism == "output":  # the eps for which the lemma has the noise of this plan
         root = math.sqrt(excess_risk(n, mechanism="output", eps=2 * radius / (solved.ridge * block.scale), **facts))
     else:

@@ -397,7 +397,9 @@ class ObjectivePerturbation(Tabled):
             units = source.norm_gamma(scale, size)
         else:
             units = source.normals(scale, size)
-        return units.astype(np.float64) * solved.unit
+        term = units.astype(np.float64) * solved.unit
+        units.fill(0)  # as `run` wipes the term
+        return term
 
     def _release(self, rows: Rows, minimum: NDArray[np.float64], plan: Plan, source: Source) -> Fit:
         solved: Minimisation = plan.settings
