@@ -54,6 +54,7 @@ def test_snippets_of_a_page_run_as_one_program(page, tmp_path, monkeypatch):
     namespace = {}
     for number, body in enumerate(snippets(text, "python"), 1):
         exec(compile(body, f"{name(page)}, snippet {number}", "exec"), namespace)
+    assert set(namespace) > {"__builtins__"}  # the program of the page ran to its end, and made something
 
 
 def test_commands_of_the_page_on_ledgers_run(tmp_path):

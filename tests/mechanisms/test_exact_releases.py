@@ -12,6 +12,9 @@ import dplr
 from dplr.bounds.scaling import ball_prep
 from dplr.mechanisms.perturbation import minimisation
 from dplr.mechanisms.perturbation.minimisation import noisy, to_grid
+from dplr.model_file import encode_model
+from dplr.model_file.file import _FILE, _decode
+from dplr.model_file.strict_json import parse
 from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.geometry import Geometry
@@ -145,6 +148,7 @@ RUNS = 300
 NOISE = dplr.ObjectivePerturbation(cut=None)
 PREP = ball_prep(1, False, (-1.0, 1.0))
 ONE = Problem(LOGISTIC, PREP.geometry, Neighbouring("replace_one"), 100, 0.2, ())
+COLUMN = np.linspace(-1, 1, 500)[:, np.newaxis]
 LABELS = np.where(np.arange(100) % 3, 1.0, -1.0)
 
 
@@ -228,3 +232,24 @@ def test_whole_units_and_noise_are_added_exactly_whatever_their_size():
         units = round(Fraction(number) / Fraction(lattice)) + extra
         assert sum_ == float(units) * lattice
     assert np.signbit(to_grid(noisy(np.array([-0.0]), 1.0, np.array([0])), 1.0)).sum() == 0
+
+
+def read_as_before(mechanism):
+    """The model of a file whose statement says what those of earlier versions said."""
+    est = dplr.fit(COLUMN, COLUMN[:, 0] > 0, eps=1.0, mechanism=mechanism, bounds=dplr.Bounds([(-1, 1)]))
+    text = encode_model(est).decode()
+    assert '"arithmetic": "integer"' in text
+    return _decode(_FILE.text(parse(text.replace('"integer"', '"real-arithmetic"').encode())["model"]))
+
+
+@pytest.mark.parametrize("mechanism", ["output", "objective"])
+def test_a_file_of_before_keeps_its_word(mechanism):
+    est = read_as_before(mechanism)
+    assert est.privacy_.arithmetic == "real-arithmetic"
+    assert "Proved for real numbers" in str(est.privacy_.brief)
+
+
+@pytest.mark.parametrize("mechanism", ["fm"])
+def test_a_mechanism_that_always_was_exact_has_no_such_file(mechanism):
+    with pytest.raises(dplr.ModelFileError, match="arithmetic` must be integer"):
+        read_as_before(mechanism)

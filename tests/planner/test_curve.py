@@ -5,6 +5,7 @@ import inspect
 import io
 import math
 import types
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -63,6 +64,14 @@ def test_what_is_proved_is_that_of_the_plan():
         assert point.excess_risk == excess_risk_of(plan)
     proved = {point.mechanism for point in curve_of().points if point.excess_risk is not None}
     assert proved == {"output", "objective"}
+
+
+def test_what_is_proved_counts_what_rounding_adds_to_what_the_solver_misses():
+    plan = dplr.plan(bounds=BOUNDS, eps=0.5, n_rows=800, mechanism="objective")
+    solved = plan.settings
+    assert solved.offset * solved.lattice > solved.tolerance / solved.ridge
+    coarse = replace(plan, settings=replace(solved, offset=2 * solved.offset))
+    assert excess_risk_of(coarse) > excess_risk_of(plan)
 
 
 def test_without_noise_a_simulated_fit_is_the_one_without_privacy():

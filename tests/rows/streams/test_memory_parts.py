@@ -5,11 +5,15 @@ import time
 import warnings
 from typing import ClassVar
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import dplr
-from dplr.rows.streams import LocalParts, one_pass
+from dplr.bounds.scaling import ball_prep
+from dplr.rows import chosen
+from dplr.rows.queries.moments import Moments
+from dplr.rows.streams import LocalParts, Recipe, StreamedRows, StreamSource, one_pass
 from dplr.rows.streams.engines.tasks import grouped
 from dplr.rows.streams.parts import merged
 from dplr.rows.streams.passes import CountPass
@@ -242,3 +246,11 @@ def test_groups_are_runs_of_powers_of_two(cores, rows, count):
 def test_counts_of_parts_are_merged(table):
     assert one_pass(parts_of(table, 7), CountPass()) == len(table)
     assert pa.concat_tables([part.table for part in parts_of(table, 7).parts]).equals(table)
+
+
+def test_a_selection_of_streamed_rows_is_never_summed_as_all_of_them():
+    parts = parts_of(people(50), 2)
+    recipe = Recipe(("age",), None, None, None, False, ball_prep(1, True, None))
+    rows = StreamedRows(StreamSource(parts, 50, 50), recipe)
+    with pytest.raises(ValueError, match="`rows` must be all rows where they are streamed"):
+        rows.sum(Moments(1, intercept=True), None, chosen(np.arange(3)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +24,7 @@ Persons = tuple[int, list[PersonCounts]]
 _FEW_COUNTS = 16
 
 
-class _OfTotals:
+class _OfTotals(ABC):
     """Passes whose state is a list of totals, empty before the first row."""
 
     def zero(self) -> Totals:
@@ -51,9 +52,9 @@ class _OfTotals:
         return totals
 
     @property
+    @abstractmethod
     def shapes(self) -> list[tuple[tuple[int, ...], Any]]:
         """The shape of each total, and its query."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +109,11 @@ class SampledPass(_OfTotals):
         some = slice(None, None, self.step)
         kept = tuple(None if array is None else array[some].copy() for array in (X, y, weights))
         return self.merge(state, [(totals, [kept])])
+
+    @property
+    def shapes(self) -> list[tuple[tuple[int, ...], Any]]:
+        """Those of the sums: kept rows come from no worker."""
+        return self.sums.shapes
 
     def merge(self, first: Any, second: Any) -> Any:
         """Totals merged, kept rows in their order."""

@@ -157,7 +157,8 @@ class StreamedRows(Rows):
     def sum(self, query: Any, coef: Any, rows: Selection = ALL) -> Any:
         """Sum a query over all rows, and leave the judgement of faults to the caller."""
         if rows is not ALL:  # a sum of other rows than were asked for must not be released
-            raise RuntimeError("rows of a stream are summed together")
+            remedy = "Read the rows into memory to sum some of them."
+            raise ValueError(sentence("rows", "must be all rows where they are streamed", rows, remedy))
         source, job = self._source, SumPass(self._recipe, [(query, coef)])
         is_known = source.sample is not None or source.worker_sample is not None
         if not isinstance(query, LossGradient) or is_known or (step := self.sample_step) == 1:
