@@ -1,6 +1,7 @@
 """Output and objective perturbation for the computed numbers: laws of plans in rational or sixty-digit arithmetic."""
 
 import math
+import re
 from dataclasses import replace
 from fractions import Fraction
 
@@ -11,6 +12,7 @@ from scipy.special import expit
 import dplr
 from dplr.bounds.scaling import ball_prep
 from dplr.mechanisms.perturbation import minimisation
+from dplr.mechanisms.perturbation.linear_term import PURE
 from dplr.mechanisms.perturbation.minimisation import noisy, to_grid
 from dplr.model_file import encode_model
 from dplr.model_file.file import _FILE, _decode
@@ -57,6 +59,8 @@ def test_pure_output_noise_costs_at_most_eps_and_hardly_less(seed):
         assert cost >= mpmath.mpf(eps) * (1 - mpmath.mpf(2) ** -30)
         rounding = mpmath.sqrt(problem.geometry.n_coefs) / units_moved(plan)
         assert rounding <= mpmath.sqrt(problem.geometry.n_coefs) * 2.0**-19
+        assert block.sensitivity >= units_moved(plan) * mpmath.mpf(block.grid)
+    assert Fraction(block.scale) * Fraction(eps) >= Fraction(block.sensitivity)  # no quotient is rounded down
 
 
 @pytest.mark.parametrize("seed", range(PAIRS))
@@ -140,6 +144,56 @@ def test_the_offset_of_a_plan_covers_every_rounding(seed):
         assert root * moved / mpmath.mpf(solved.lattice) + size <= solved.offset
         assert solved.offset <= root * moved / mpmath.mpf(solved.lattice) * (1 + mpmath.mpf(2) ** -5) * (1 + 1e-9)
     assert Fraction(2 * solved.offset, solved.noise_units) <= Fraction(2.0**-8 * eps)
+
+
+# Pairs of eps and ridge at which floats find a noise whose loss is above eps in its last bit: one in a thousand does.
+CLOSE_PAIRS = [
+    (0.05130754434724219, 4.748646630486125),
+    (0.3522519738546499, 0.592042682242428),
+    (1.219819119600044e-05, 20494.718420679594),
+    (0.9987633377499173, 0.1457792313228063),
+    (0.04421766904564836, 5.529769630646406),
+    (0.19160501937555277, 1.183756839652494),
+    (1.002824643594818e-05, 24929.46035576768),
+    (0.8819490143601484, 0.1766031653020826),
+]
+
+
+@pytest.mark.parametrize(("eps", "ridge"), CLOSE_PAIRS)
+def test_a_curvature_that_takes_nearly_all_of_eps_leaves_room_for_the_rounding_of_its_own_loss(eps, ridge):
+    """Theorem 2 in sixty digits, where one record's curvature leaves next to nothing of eps to its gradient."""
+    problem = Problem(LOGISTIC, Geometry(2), Neighbouring("add_remove"), 1000, None, ())
+    term = PURE["tight"](problem, eps, ridge)
+    with mpmath.workdps(60):
+        norm = mpmath.mpf(problem.geometry.row_norm)
+        e, kappa = norm / mpmath.mpf(term.scale), norm**2 / mpmath.mpf(ridge)
+        root = mpmath.sqrt((2 * kappa - e * kappa) ** 2 + 4 * e * kappa * (e + kappa))
+        p = min(1, 2 * (e + kappa) / (2 * kappa - e * kappa + root))
+        assert e * p + mpmath.log(1 + kappa * p * (1 - p)) <= mpmath.mpf(eps)
+
+
+@pytest.mark.parametrize(
+    ("rows", "l2", "named"),
+    [(10**10, 1e-16, "`l2` must be at least"), (2**35 + 1, 1e-3, f"`n_rows` must be at most {2**35}:")],
+)
+@pytest.mark.parametrize("spec", [dplr.OutputPerturbation(), dplr.ObjectivePerturbation(cut=None)])
+def test_what_no_theorem_of_the_solver_covers_is_refused_by_public_facts(spec, rows, l2, named):
+    problem = Problem(LOGISTIC, Geometry(1), Neighbouring("replace_one"), rows, l2, ())
+    with pytest.raises(ValueError, match=named):
+        spec.plan(problem, 20.0, 0.0)
+    assert spec.plan(replace(problem, n_rows=2**35, l2=1e-3), 20.0, 0.0).settings.passes > 0
+    # Under add_remove there may be sixteen times as many.
+    with pytest.raises(ValueError, match=f"`n_rows` must be at most {2**31}:"):
+        spec.plan(replace(problem, neighbouring=Neighbouring("add_remove"), n_rows=2**32, l2=1e-3), 20.0, 0.0)
+
+
+def test_the_least_ridge_that_a_refusal_names_is_accepted():
+    spec = dplr.OutputPerturbation()
+    problem = Problem(LOGISTIC, Geometry(1), Neighbouring("replace_one"), 10**10, 1e-16, ())
+    with pytest.raises(ValueError, match="`l2` must be at least") as refusal:
+        spec.plan(problem, 20.0, 0.0)
+    least = float(re.search("at least ([^ ]+)", str(refusal.value)).group(1))
+    assert spec.plan(replace(problem, l2=least * 1.01), 20.0, 0.0).settings.ridge > 0
 
 
 # Twins: a release that lacks one of its parts gives away which of two data sets it was made from.
@@ -231,6 +285,7 @@ def test_whole_units_and_noise_are_added_exactly_whatever_their_size():
     for number, extra, sum_ in zip(point, noise, noisy(point, lattice, noise.copy()), strict=True):
         units = round(Fraction(number) / Fraction(lattice)) + extra
         assert sum_ == float(units) * lattice
+    assert noisy(np.array([0.7, -0.7, 2.6]), 1.0, np.zeros(3, np.int64)).tolist() == [1.0, -1.0, 3.0]
     assert np.signbit(to_grid(noisy(np.array([-0.0]), 1.0, np.array([0])), 1.0)).sum() == 0
 
 

@@ -352,6 +352,25 @@ def test_hopeless_refits_are_solved_alone(monkeypatch):
     assert all(objective in objectives for objective in refitted)
 
 
+def test_a_hessian_without_a_decomposition_costs_passes_and_not_the_fit(monkeypatch):
+    """LAPACK may give up, and by then the noise is drawn: whether it does must not end a fit."""
+    X, y, prep = data("plain", 400, 3, LOGISTIC)
+    rows, objectives = ArrayRows(X, y, prep), refits(LOGISTIC, 400, 3, 10, 1.0)
+    tau = max(smallest_tau(LOGISTIC, 400, 3, 1.0, o.ridge, float(np.linalg.norm(o.linear)), 1.0) for o in objectives)
+    failures = []
+
+    def fails(matrix):
+        failures.append(matrix)
+        raise np.linalg.LinAlgError("Eigenvalues did not converge")
+
+    monkeypatch.setattr(np.linalg, "eigh", fails)
+    coefs, bounds = rows.minimise_many(objectives, tau, 500)
+    assert failures
+    assert (bounds <= tau).all()
+    for coef, objective in zip(coefs, objectives, strict=True):
+        assert gradient_norm(X, y, prep, objective, coef) <= tau * (1 + 1e-9) + 1e-12 * 400
+
+
 def test_refits_of_several_losses_are_refused():
     X, y, prep = data("plain", 50, 2, LOGISTIC)
     with pytest.raises(ValueError, match="must share their loss"):
