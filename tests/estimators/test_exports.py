@@ -305,8 +305,9 @@ def test_no_margin_lets_a_tool_overflow_or_turns_a_label(linked, base):
         for margin in (0.0, 1e6, -1e6, 1e300):
             est.intercept_ = np.where(np.arange(len(est.intercept_)) == 0, margin, 0.0)
             with np.errstate(over="raise", invalid="raise", divide="raise"):
-                same(est.to_sklearn().predict_proba(X), est.predict_proba(X))
-                same(est.to_sklearn().predict(X), est.predict(X))
+                plain = est.to_sklearn()
+                same(plain.predict_proba(X), est.predict_proba(X))
+                same(plain.predict(X), est.predict(X))
                 found = [asked(base, one) for one in est.to_sql("probability").values()]
                 same(np.transpose(found), est.predict_proba(X))
 

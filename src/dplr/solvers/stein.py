@@ -43,9 +43,10 @@ def stein_coef(
             return 0.0
         low, high, middle = -100.0 - 10 * deviation, 100.0 + 10 * deviation, 0.0
         for _ in range(100):  # Newton's method inside a bracket
-            excess = _mean_sigmoid(middle, deviation) - share
+            half = _half_margins(middle, deviation)
+            excess = _mean_sigmoid(half) - share
             low, high = (low, middle) if excess > 0 else (middle, high)
-            slope = _mean_slope(middle, deviation)
+            slope = _mean_slope(half)
             candidate = middle - excess / slope if slope > 0 else low
             candidate = candidate if low < candidate < high else (low + high) / 2
             if abs(candidate - middle) <= 1e-11 * (1 + abs(middle)):
@@ -59,8 +60,10 @@ def stein_coef(
         return coef
     for _ in range(60):
         length = (low + high) / 2
+        if length == low:
+            break
         deviation = length * float(np.sqrt(variance))
-        gain = length * 4 * _mean_slope(center(deviation), deviation)
+        gain = length * 4 * _mean_slope(_half_margins(center(deviation), deviation))
         low, high = (length, high) if gain < 1 else (low, length)
     result = coef * low
     if iota:
@@ -68,11 +71,14 @@ def stein_coef(
     return result
 
 
-def _mean_sigmoid(center: float, deviation: float) -> float:
-    z = center + deviation * _NODES
-    return float(_WEIGHTS @ (0.5 * (1 + np.tanh(z / 2))))
+def _half_margins(center: float, deviation: float) -> NDArray[np.float64]:
+    """Half of each margin at the nodes, which is what both means below are of."""
+    return np.asarray((center + deviation * _NODES) / 2)
 
 
-def _mean_slope(center: float, deviation: float) -> float:
-    z = center + deviation * _NODES
-    return float(_WEIGHTS @ (0.25 / np.cosh(np.clip(z / 2, -300, 300)) ** 2))
+def _mean_sigmoid(half: NDArray[np.float64]) -> float:
+    return float(_WEIGHTS @ (0.5 * (1 + np.tanh(half))))
+
+
+def _mean_slope(half: NDArray[np.float64]) -> float:
+    return float(_WEIGHTS @ (0.25 / np.cosh(np.minimum(np.maximum(half, -300), 300)) ** 2))
