@@ -211,7 +211,7 @@ def test_a_stray_quote_in_one_row_is_refused_and_does_not_swallow_the_rows_below
         lines = [",".join(columns) + ",code" + (",name" if last else "")]
         lines += [f"{start},{code}{name}" for start, code, name in zip(rows, codes, names, strict=True)]
         pathlib.Path("people.csv").write_text("\n".join(lines) + "\n")
-        assert f"the row in line {row + 2} has others" in command(*FIT, code=3).stderr
+        assert f"the row in line {row + 2} has other quotes" in command(*FIT, code=3).stderr
     assert not os.path.exists("model.json")
 
 

@@ -10,9 +10,9 @@ import pytest
 from pyarrow import csv, parquet
 
 import dplr
-from dplr.fitting.room import too_many
+from dplr.fitting.memory import too_many
 from dplr.rows.files import memory
-from dplr.rows.files.memory import told_of_memory
+from dplr.rows.files.memory import memory_explained
 
 ROWS = 1_500_000
 WHOLE = 1_000_000  # of a CSV file that is small enough to be read whole
@@ -95,7 +95,7 @@ def test_a_fit_that_does_not_fit_into_memory_says_so(folder):
 
 
 def test_rows_that_fit_follow_from_the_array_that_there_was_no_room_for(monkeypatch):
-    monkeypatch.setattr("dplr.fitting.room.memory_limit", lambda: 300 << 20)
+    monkeypatch.setattr("dplr.fitting.memory.memory_limit", lambda: 300 << 20)
     with pytest.raises(MemoryError) as raised:
         np.empty(1 << 55)
     error = raised.value
@@ -129,6 +129,6 @@ def test_the_sentence_of_a_file_counts_rows_and_bytes(monkeypatch, limit, words)
 
 
 def _fill(path, batch):
-    with told_of_memory(path, None) as held:
+    with memory_explained(path, None) as held:
         held.add(batch)
         raise MemoryError

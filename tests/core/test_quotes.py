@@ -62,5 +62,5 @@ def test_a_return_may_be_half_of_a_line_end():
 
 @pytest.mark.parametrize(("start", "state"), [(-1, 0), (4, 0), (0, -1), (0, 5)])
 def test_starts_outside_the_data_and_unknown_states_are_refused(start, state):
-    with pytest.raises(ValueError, match="a start in the data, and a state of this scan"):
+    with pytest.raises(ValueError, match="start must lie in the data, and state must be a state of the scan"):
         scan_rows(b"abc", start, state, 44)

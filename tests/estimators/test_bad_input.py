@@ -41,7 +41,7 @@ LOGISTIC = [
     (
         {"y": with_label(2)},
         ValueError,
-        r"only its labels; got 1 of 40 .*`classes=` \(0 and 1 are the undeclared ones\)",
+        r"only its labels; got 1 of 40 .*`classes=`, or clean y; without a declaration the labels are 0 and 1",
     ),
     ({"y": with_label(-1)}, ValueError, "must hold only its labels; got 1 of 40 rows"),
     ({"y": with_label(2), "classes": "from_data"}, ValueError, "must hold two labels; got 3 classes"),

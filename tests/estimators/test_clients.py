@@ -44,11 +44,11 @@ def fits(monkeypatch):
     from dplr.ledger.budget import NullLedger
 
     made = []
-    monkeypatch.setattr(NullLedger, "reserve", lambda self, *statements: made.extend(statements) or Done())
+    monkeypatch.setattr(NullLedger, "reserve", lambda self, *statements: made.extend(statements) or Outcome())
     return made
 
 
-class Done:
+class Outcome:
     recorder = None
 
     def commit(self, outbox=None):

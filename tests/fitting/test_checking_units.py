@@ -37,7 +37,7 @@ def test_columns_of_ids_and_weights_are_not_checked_as_features():
     ("change", "refused"),
     [
         ({"id": [None, *FRAME["id"][1:]]}, "1 of 400 rows"),
-        ({"w": [np.nan, -1.0, *FRAME["w"][2:]]}, "1 missing or no number, 1 negative"),
+        ({"w": [np.nan, -1.0, *FRAME["w"][2:]]}, "1 missing or not a number, 1 negative"),
     ],
 )
 def test_what_a_fit_would_refuse_is_found_and_no_id_is_shown(change, refused):

@@ -9,7 +9,7 @@ import pytest
 
 import dplr
 import fits as fitting
-from dplr.fitting.one_vs_rest import Planned
+from dplr.fitting.one_vs_rest import ReleasePlan
 from dplr.ledger.budget import NullLedger, ReservationLost
 from dplr.mechanisms.functional.spec import FunctionalMechanism
 from dplr.noise import Source
@@ -233,7 +233,7 @@ def test_many_fits_of_one_level_are_planned_and_marked_once(monkeypatch):
         monkeypatch.setattr(owner, name, lambda *given: calls.append(name) or real(*given))
 
     count(FunctionalMechanism, "plan")
-    count(Planned, "drawn_from")
+    count(ReleasePlan, "drawn_from")
     prep, (X, y) = make_prep("cube", 2), make_data("cube", 20, 2)
     problem = Problem(LOGISTIC, prep.geometry, Neighbouring.REPLACE_ONE, 20, None, ())
     levels = [1.0, 2.0] * 10

@@ -13,7 +13,7 @@ import pytest
 import dplr
 from dplr.ledger.handle import Ledger
 from dplr.ledger.journal import Journal
-from dplr.ledger.reservation import _Held
+from dplr.ledger.reservation import _OpenReservation
 from dplr.model_file import encode_model
 from dplr.noise import Source
 from dplr.rows.array.rows import ArrayRows
@@ -32,7 +32,13 @@ FITS_WITH_NOISE = {
     "linear": {"mechanism": NGD, "y": "sum", "model": "linear", "bounds": None},
 }
 # (owner, method): a process dies before or after the n-th call of any of them.
-EVENTS = [(Journal, "record"), (_Held, "draw"), (_Held, "commit"), (Source, "gaussian"), (ArrayRows, "totals")]
+EVENTS = [
+    (Journal, "record"),
+    (_OpenReservation, "draw"),
+    (_OpenReservation, "commit"),
+    (Source, "gaussian"),
+    (ArrayRows, "totals"),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -357,9 +363,9 @@ def test_noise_that_is_not_recorded_is_not_gone_on_with(ledger, tmp_path, monkey
     pid = os.fork()
     if pid == 0:
         try:
-            _Held.commit = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+            _OpenReservation.commit = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
             monkeypatch.undo()
-            _Held.commit = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+            _OpenReservation.commit = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
             fit(ledger.job("f"), **given)
         finally:
             os._exit(1)
@@ -396,7 +402,7 @@ def test_a_full_disk_costs_the_journal_and_neither_the_fit_nor_its_noise(ledger,
 def test_whoever_delivers_a_release_leaves_no_journal(ledger, monkeypatch):
     """A process that died between its commit and the removal has left one."""
     with monkeypatch.context() as patch:
-        patch.setattr(_Held, "_end_recording", lambda held: None)
+        patch.setattr(_OpenReservation, "_end_recording", lambda held: None)
         fit(ledger.job("f", keep=encode_model), mechanism=RAW)
     assert (states(ledger), ledger.kept(), len(journals_of(ledger))) == (["committed"], [1], 1)
     ledger.recover(1)

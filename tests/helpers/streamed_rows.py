@@ -18,7 +18,7 @@ from pyarrow import parquet
 import dplr
 from dplr.rows.streams import LocalParts
 from dplr.rows.streams.engines.tasks import states
-from dplr.rows.streams.holding import Held, Shelf
+from dplr.rows.streams.holding import Shelf, WorkerRows
 from dplr.rows.streams.keeping import kind_of
 
 N = 50_000
@@ -140,7 +140,7 @@ class HoldingParts(FarParts):
 
     def held(self, recipe: Any, step: int, folder: str | None) -> tuple[Any, Any]:
         shelf = Shelf(recipe, step, kind_of(self, recipe), folder, learns=len(self.parts) % 2 == 0)
-        groups = [Held(parts, shelf) for parts in self.groups()]
+        groups = [WorkerRows(parts, shelf) for parts in self.groups()]
         reading = Answering(lambda job: (group.reading(job, tempfile.gettempdir()).answer for group in groups))
         return reading, Answering(lambda job: (group.sums(job, tempfile.gettempdir()) for group in groups))
 

@@ -19,17 +19,23 @@ RECORDING, FINISHED, NOISE_FILE = "ledger/recording.py", "rows/streams/finished.
 # What is broken -> (file, line, broken line) of all changes, the test that is red, and what it says.
 BROKEN = {
     "a sum is used that is not recorded": (
-        [(NOISE_FILE, '        recorder.record(f"sum {number}", numbers_as_bytes(about, value))\n', "")],
+        [(NOISE_FILE, "        recorder.record(sum_key(number), numbers_as_bytes(about, value))\n", "")],
         ORDER,
         "assert",
     ),
     "a draw is not recorded": (
-        [(NOISE_FILE, '        recorder.record(f"draw {number}", about.encode())\n', "")],
+        [(NOISE_FILE, "        recorder.record(draw_key(number), about.encode())\n", "")],
         ANYWHERE,
         "assert",
     ),
     "a draw without its sum is drawn again": (
-        [(RECORDING, "if begun := [", "if False and [")],
+        [
+            (
+                RECORDING,
+                "if (sum_ := sum_of_draw(key)) is not None and",
+                "if (sum_ := sum_of_draw(key)) is not None and False and",
+            )
+        ],
         ORDERS + "one dies, and another gives back-False]",
         "assert",
     ),

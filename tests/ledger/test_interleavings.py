@@ -10,7 +10,7 @@ import pytest
 
 from dplr.ledger import handle, transactions
 from dplr.ledger.budget import ReservationLost
-from dplr.ledger.transactions import Opened
+from dplr.ledger.transactions import LedgerAccess
 from ledger_in_memory import STATEMENT, Shared
 
 BEGIN = {"A": "reserve", "B": "resume", "C": "resume"}
@@ -24,7 +24,7 @@ class World:
         shared = Shared()
         for name in ("reading", "writing"):
             monkeypatch.setattr(transactions, name, shared.transaction)
-        self.ledger = handle._handle(Opened("budget", "id", False, None))
+        self.ledger = handle._handle(LedgerAccess("budget", "id", False, None))
         self.held, self.dead, self.drew, self.delivered = {}, set(), [], []
         self.was, self.recovered = None, set()
 

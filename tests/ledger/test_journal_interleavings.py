@@ -10,7 +10,7 @@ import pytest
 
 from dplr.ledger import handle, job, recording, recovery, reservation, resuming, transactions
 from dplr.ledger.budget import ReservationLost
-from dplr.ledger.transactions import Opened
+from dplr.ledger.transactions import LedgerAccess
 from ledger_in_memory import STATEMENT, Shared
 
 pytestmark = pytest.mark.filterwarnings("ignore:The journal of the fit")
@@ -90,7 +90,7 @@ class World:
         patch.setattr(resuming, "prefixes_of", lambda _: list(self.disk.files))
         for room in (recovery, reservation, resuming):
             patch.setattr(room, "remove_journal", self.disk.unlink)
-        self.ledger, self.sweep = handle._handle(Opened("budget", "id", False, None)), resuming.sweep
+        self.ledger, self.sweep = handle._handle(LedgerAccess("budget", "id", False, None)), resuming.sweep
         patch.setattr(job, "sweep", lambda _: None)  # a step of its own here
         self.drivers, self.held, self.steps, self.dead = {}, {}, collections.Counter(), set()
         self.drew, self.delivered, self.was, self.gave_back = {}, {}, None, False

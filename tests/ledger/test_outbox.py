@@ -12,7 +12,7 @@ import pytest
 
 import dplr
 from dplr.ledger.handle import Ledger
-from dplr.ledger.reservation import MOST_BYTES, _Held
+from dplr.ledger.reservation import MOST_BYTES, _OpenReservation
 from dplr.model_file import encode_model
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -140,14 +140,14 @@ def test_a_process_that_dies_at_the_commit_has_paid_and_kept_or_neither(ledger, 
     pid = os.fork()
     if pid == 0:
         try:
-            commit = _Held.commit
+            commit = _OpenReservation.commit
 
             def dies(self, outbox):
                 if committed:
                     commit(self, outbox)
                 os.kill(os.getpid(), signal.SIGKILL)
 
-            _Held.commit = dies
+            _OpenReservation.commit = dies
             fitted(Ledger(path).job("f", keep=encode_model), mechanism)
         finally:
             os._exit(1)

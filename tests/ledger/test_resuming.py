@@ -16,7 +16,7 @@ from dplr.cli import main
 from dplr.ledger import job
 from dplr.ledger.budget import ReservationLost
 from dplr.ledger.handle import Ledger
-from dplr.ledger.reservation import _Held
+from dplr.ledger.reservation import _OpenReservation
 from dplr.noise import Source
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -211,7 +211,7 @@ def killed_at(point, path, mechanism):
             elif point == POINTS[3]:
                 Source._sampler = property(lambda source: dies(sampler(source)))
             else:
-                _Held.commit = dies
+                _OpenReservation.commit = dies
             fitted(Ledger(path).job("f"), mechanism)
         finally:
             os._exit(1)

@@ -14,7 +14,7 @@ import numpy as np
 import dplr
 from dplr.audit import eps_lower_bound, gaussian_eps, mu_lower_bound
 from dplr.bounds.scaling import layout_prep
-from dplr.mechanisms.functional.drawing import add_noise
+from dplr.mechanisms.drawing import noisy_blocks
 from dplr.moments.law import cells, plan_release
 from dplr.moments.released import scaled_problem
 from dplr.noise import Source
@@ -75,7 +75,7 @@ def releases(case, X, eps, source, runs=1):
     parts = {name: (total, where, 0) for name, where in cells(prep.geometry, problem.neighbouring).items()}
     plan = replace(plan, statement=replace(plan.statement, reproducible=True))
     scales = np.concatenate([np.full(r.shape, r.scale) for r in plan.statement.released.values()])
-    drawn = [np.concatenate(list(add_noise(parts, plan, source).values())) for _ in range(runs)]
+    drawn = [np.concatenate(list(noisy_blocks(parts, plan, source).values())) for _ in range(runs)]
     return np.array(drawn), scales
 
 

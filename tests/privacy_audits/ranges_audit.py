@@ -17,7 +17,7 @@ from dplr.audit import eps_lower_bound
 from dplr.bounds.scaling import box_prep
 from dplr.fitting import ranges
 from dplr.fitting import run as fitting
-from dplr.fitting.one_vs_rest import Planned, plan_models
+from dplr.fitting.one_vs_rest import ReleasePlan, plan_models
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms.functional.spec import FunctionalMechanism
 from dplr.noise import Source
@@ -110,7 +110,7 @@ def planned(case):
     with unittest.mock.patch.multiple(ranges, **LARGER):
         planned = ranges.plan_ranges("on", mechanism, problem, case.prep, EPS, case.delta)
     models = plan_models(mechanism, problem, planned.remainder, case.delta)
-    return Planned(mechanism, models.plan, ranges.stated(models.statement, planned, EPS), planned)
+    return ReleasePlan(mechanism, models.plan, ranges.stated(models.statement, planned, EPS), planned)
 
 
 def scores(case, side, runs):

@@ -41,13 +41,24 @@ class Accepted:
 
 
 def law(costs):
-    """Log probability of each place."""
+    """Log probability of each place, from the coins that the choice asks for (tuning.md, lemma 3)."""
     exponents = []
     for place in range(len(costs)):
         coins = Accepted(place)
         choose(costs, EPS, coins)
         exponents.append(-coins.exponent)
-    return np.array(exponents) - np.log(np.exp(exponents).sum())
+    weights = np.exp(exponents)
+    return np.array([math.log(taken_at(weights, place)) for place in range(len(costs))])
+
+
+def taken_at(weights, place):
+    """The probability of a place: the integral over the time at which it comes."""
+    others = np.delete(weights, place) / weights[place]
+    points, factors = np.polynomial.legendre.leggauss(200)
+    # Most of it lies near 0, where many others come: s = u^4.
+    times = (points + 1) / 2
+    inside = np.prod(1 - weights[place] * times[:, np.newaxis] ** 4 * others, axis=1)
+    return float(factors / 2 @ (4 * times**3 * inside)) * weights[place]
 
 
 def largest_choice(_):

@@ -62,12 +62,11 @@ HALVED_NORM = (
     "norm = Fraction(sensitivity) * _FLOAT_MARGIN",
     "norm = Fraction(sensitivity) / 2 * _FLOAT_MARGIN",
 )
-NO_NOISE_ON_MOMENTS = ("mechanisms/functional/drawing.py", "if block.units:", 'if block.units and name == "linear":')
-NO_NOISE_ON_SQUARE = (
-    "mechanisms/functional/drawing.py",
-    "if block.units:",
-    'if block.units and name != "target_square":',
-)
+DRAWING = "mechanisms/drawing.py"
+DRAWN = "noisy_cells(total, plan.statement.released[name], cells, source, power)"
+EXACT = "np.ldexp(total.integers(-20 + power, cells).astype(np.float64), -20)"
+NO_NOISE_ON_MOMENTS = (DRAWING, DRAWN, f'{DRAWN} if name == "linear" else {EXACT}')
+NO_NOISE_ON_SQUARE = (DRAWING, DRAWN, f'{DRAWN} if name != "target_square" else {EXACT}')
 SQUARE_IS_FREE = (
     "mechanisms/functional/moments.py",
     "return square, sensitivity.square_replace_one(moments, reach, square)",
@@ -86,10 +85,10 @@ SLIVER_OF_PURE_MEAT = (
     "meat_change = meat_sensitivity(problem) / 32",
 )
 FLOAT_NOISE = (
-    "mechanisms/functional/drawing.py",
-    "released[name] = np.ldexp(value.astype(np.float64), exponent)",
+    "mechanisms/drawing.py",
+    "return np.ldexp(value.astype(np.float64), exponent)",
     "exact = np.ldexp(total.integers(exponent + power, cells).astype(np.float64), exponent)\n"
-    "        released[name] = exact + block.scale * np.random.default_rng().laplace(0, 1, len(exact))",
+    "    return exact + block.scale * np.random.default_rng().laplace(0, 1, len(exact))",
 )
 NO_FLIPPED_LABELS = ("privacy/sensitivity.py", "return max(flipped, same)", "return same")
 BLOCK_AS_ONE_NUMBER = (

@@ -43,9 +43,10 @@ MARKS_ARE_FREE = (
     "np.arange(numeric + 1), blocks + shared",
 )
 NO_NOISE_ON_THE_DIAGONAL = (
-    "mechanisms/functional/drawing.py",
-    "if block.units:",
-    'if block.units and name != "diagonal":',
+    "mechanisms/drawing.py",
+    "noisy_cells(total, plan.statement.released[name], cells, source, power)",
+    'noisy_cells(total, plan.statement.released[name], cells, source, power) if name != "diagonal" else '
+    "np.ldexp(total.integers(-20 + power, cells).astype(np.float64), -20)",
 )
 HALF_THE_NOISE = (
     "moments/law.py",

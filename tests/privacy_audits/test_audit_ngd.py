@@ -40,7 +40,7 @@ BROKEN = [
      "    return min(records * clip, 2 * radius) + radius * 2.0**-40 + floored",
      "    return records * min(clip, radius)"),
     ("twenty steps", 5_000, "mechanisms/noisy_gd/noise.py",
-     "_root(Fraction(steps)) / Fraction(mu)", "1 / Fraction(mu)"),
+     "root_above(Fraction(steps)) / Fraction(mu)", "1 / Fraction(mu)"),
     ("twenty steps", 5_000, SENSITIVITY, "        return records * clip", "        return clip"),
 ]  # fmt: skip
 

@@ -35,8 +35,12 @@ BROKEN = {
     "the Hessian has half its noise": (
         "hessian, add_remove", NOISE, '"diagonal": step.weight,', '"diagonal": 2 * step.weight,'
     ),
-    "a round has no noise": ("score", ROUNDS, "        if block.units:", "        if block.units and not number:"),
-    "rounds are not composed": ("score", NOISE, "_root(1 / step.share) / Fraction(mu)", "1 / Fraction(mu)"),
+    "a round has no noise": (
+        "score", ROUNDS, "noisy_blocks(cells, plan, source)",
+        "noisy_blocks(cells, plan, source) if not number else "
+        "{name: np.ldexp(sums.integers(-20, at).astype(np.float64), -20) for name, (sums, at, _) in cells.items()}"
+    ),
+    "rounds are not composed": ("score", NOISE, "root_above(1 / step.share) / Fraction(mu)", "1 / Fraction(mu)"),
     "rows of the Hessian are not multiplied": (
         "hessian, add_remove", QUERY, "of.seen, of.outside, multipliers)", "of.seen, of.outside, None)"
     ),

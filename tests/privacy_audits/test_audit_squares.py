@@ -15,18 +15,19 @@ def test_neighbours_are_told_apart_by_at_most_the_share_of_eps_and_by_nearly_as_
 
 
 SQUARES, HESSIAN = "mechanisms/perturbation/squares.py", "mechanisms/perturbation/hessian.py"
+DRAWING = "mechanisms/drawing.py"
 BROKEN = {
     "a replaced record counts once": (
         "replace_one", SQUARES, "float(problem.neighbouring.records_changed)\n    if", "1.0\n    if"
     ),
     "the squares have half their noise": (
-        "add_remove", SQUARES, "source.laplace(block.units,", "source.laplace(block.units // 2,"
+        "add_remove", DRAWING, "value + draw(block.units,", "value + draw(block.units // 2,"
     ),
     "the squares get the eps of the Hessian too": (
         "add_remove", HESSIAN, "calibration.rest_of(rest, SHARE * eps)) if of_squares", "rest) if of_squares"
     ),
     "the sum is in finer units than its noise": (
-        "add_remove", SQUARES, "exponent = math.frexp(block.grid)[1] - 1", "exponent = math.frexp(block.grid)[1] - 3"
+        "add_remove", DRAWING, "exponent = math.frexp(block.grid)[1] - 1", "exponent = math.frexp(block.grid)[1] - 3"
     ),
 }  # fmt: skip
 

@@ -39,7 +39,7 @@ BROKEN = [
     ("columns, add_remove", 1_500, SENSITIVITY,
      "    return half_width * math.sqrt(2 * numeric + blocks)", "    return half_width * math.sqrt(numeric + blocks)"),
     ("all", 1_000, "mechanisms/noisy_gd/noise.py",
-     "_root(steps / (1 - COLUMNS_SHARE)) / Fraction(mu)", "_root(Fraction(steps, 2)) / Fraction(mu)"),
+     "root_above(steps / (1 - COLUMNS_SHARE)) / Fraction(mu)", "root_above(Fraction(steps, 2)) / Fraction(mu)"),
     ("all", 1_000, DESCENT, "        clip = self.descent.clip * self.shrink", "        clip = self.descent.clip"),
 ]  # fmt: skip
 

@@ -171,7 +171,7 @@ def test_masked_weights_and_ids_are_missing():
 @pytest.mark.parametrize(
     ("given_weights", "error", "says"),
     [
-        (["a", "b"], ValueError, "2 missing or no number"),
+        (["a", "b"], ValueError, "2 missing or not a number"),
         (np.array(["a", "b"]), TypeError, "must hold numbers"),
         (np.array(["2020-01-01"] * 2, "M8[D]"), TypeError, "must hold numbers"),
         (np.ones((2, 1)), ValueError, "one-dimensional"),

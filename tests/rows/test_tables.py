@@ -561,12 +561,17 @@ DAY = pd.Timestamp("2020-01-01")
         (pd.DataFrame({"a": [DAY, DAY]}), {"levels": ["x", "y"]}, ValueError, "years since a public date"),
         (pa.table({"a": [[1], [2]]}), (0, 1), ValueError, "numbers or text by public rules"),
         (pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), (0, 1), ValueError, "must name every column once"),
-        (pd.DataFrame({"a": [1, [2]]}), (0, 1), ValueError, "column 'a' of `X` cannot be read.* a list, and no number"),
+        (
+            pd.DataFrame({"a": [1, [2]]}),
+            (0, 1),
+            ValueError,
+            "column 'a' of `X` cannot be read.* a list, which is",
+        ),
         (
             pd.DataFrame({"a": [1, "a secret"]}),
             (0, 1),
             ValueError,
-            "column 'a' of `X` cannot be read.* a str, and no number",
+            "column 'a' of `X` cannot be read.* a str, which is not a number",
         ),
         (
             pa.Table.from_arrays([pa.array([1, 2])] * 2, ["a", "a"]),

@@ -111,7 +111,7 @@ def arrow_values(stream):
     cdef Format declared = Format()
     memset(&schema, 0, sizeof(schema))
     if source.release == NULL:
-        raise ValueError("the stream must be one that nobody has taken")
+        raise ValueError("the stream must not have been consumed before")
     try:
         if source.get_schema(source, &schema) != 0:
             raise ValueError("the stream must have a schema")
@@ -139,7 +139,7 @@ def arrow_piece(schema, array):
     cdef Chunks chunks = Chunks()
     cdef Format declared = Format()
     if form.release == NULL or source.release == NULL:
-        raise ValueError("the array must be one that nobody has taken")
+        raise ValueError("the array must not have been consumed before")
     declared.read(form)
     check_format(declared)
     chunks.place()[0] = source[0]

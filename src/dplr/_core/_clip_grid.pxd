@@ -11,7 +11,7 @@ cdef class GridRows:
     cdef readonly Py_ssize_t q
     cdef readonly object faults
     cdef object owners
-    cdef object room
+    cdef object allocate
 
     cdef survey(self, double[::1] inverse, int64_t[::1] faults)
     cdef copy_rows(self, bint by_columns, float *out)

@@ -34,7 +34,7 @@ cdef class GridRows:
     row_map : the map from raw rows to scaled rows.
     weights : (n,) from 0 to 1, by which residuals are multiplied and then truncated; None for ones. Referenced where
         they lie side by side.
-    room : makes the arrays of facts about rows, and of a copy of them: n -> zeros (n,) of float64; None for memory.
+    allocate : makes the arrays of facts about rows, and of a copy of them: n -> zeros (n,) of float64; None for memory.
 
     Attributes
     ----------
@@ -44,12 +44,12 @@ cdef class GridRows:
     faults : (2,) rows with a NaN or an infinity, which count as zero; other rows with an unknown label, likewise.
     """
 
-    def __init__(self, X, y, RowMap row_map not None, weights=None, room=None):
+    def __init__(self, X, y, RowMap row_map not None, weights=None, allocate=None):
         cdef Py_ssize_t d, stride, j
         cdef const double[::1] factors
         cdef double[:, ::1] table
         cdef double[::1] constants, inverse, numbers
-        self.tiles, self.widest, self.room = row_map.tiles, row_map.widest, room or np.zeros
+        self.tiles, self.widest, self.allocate = row_map.tiles, row_map.widest, allocate or np.zeros
         _attach_rows(self, X)
         self.n, d = self.base.X.n, self.base.X.d
         if d != row_map.d or len(y) != self.n:
@@ -58,7 +58,7 @@ cdef class GridRows:
         self.base.stride = stride = (self.q + 7) // 8 * 8
         padded = np.zeros((5, stride))
         padded[4, d:self.q] = row_map.intercept * GRID
-        signs, targets = _targets(y, row_map, self.room)
+        signs, targets = _targets(y, row_map, self.allocate)
         table, constants, inverse = padded[:4], padded[4], signs
         for j in range(d):
             table[0, j], table[1, j] = row_map.map.shift[j], row_map.map.scale[j]
@@ -98,7 +98,7 @@ cdef class GridRows:
         with nogil:
             odd = survey_rows(&self.base, measure, &scratch[0], &inverse[0], &faults[0])
         if odd and not self.base.map.box:
-            scales = self.room(self.n)
+            scales = self.allocate(self.n)
             scales[:] = GRID
             scale = scales
             self.owners.append(scales)
@@ -118,7 +118,7 @@ cdef class GridRows:
         if self.n == 0 or self.is_kept(chosen=chosen):
             return
         numbers = tiles * TILE_ROWS * self.base.X.d if by_columns else self.n * self.base.stride
-        memory = self.room(numbers // 2 + 9).view(np.float32)
+        memory = self.allocate(numbers // 2 + 9).view(np.float32)
         kept = memory[-(memory.ctypes.data // 4) % 16:]    # whole vectors never cross a cache line
         self.copy_rows(by_columns, &kept[0])
         self.owners.append(memory)
@@ -169,11 +169,11 @@ cdef class GridRows:
         return self.n * self.base.stride * sizeof(float)
 
 
-def _targets(y, RowMap row_map, room):
+def _targets(y, RowMap row_map, allocate):
     """Signs of the labels, 0 for an unknown one, and None; or ones and the targets on the grid. NaN: not finite."""
     cdef Py_ssize_t d = row_map.d, start
     numbers = np.asarray(y, dtype=np.float64)
-    signs, targets = room(len(numbers)), None if row_map.map.labels else room(len(numbers))
+    signs, targets = allocate(len(numbers)), None if row_map.map.labels else allocate(len(numbers))
     for start in range(0, len(numbers), _FEW_ROWS):
         some = slice(start, start + _FEW_ROWS)
         raw = numbers[some]

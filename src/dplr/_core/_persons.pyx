@@ -20,7 +20,7 @@ def hash_integers(const int64_t[::1] values, int64_t[::1] hashes):
     """Write the hash of each integer."""
     cdef Py_ssize_t row, n = values.shape[0]
     if hashes.shape[0] != n:
-        raise ValueError("there must be as many hashes as values")
+        raise ValueError("hashes must be as many as values")
     with nogil:
         for row in range(n):
             hashes[row] = <int64_t> mixed(<uint64_t> values[row])
@@ -33,7 +33,7 @@ def hash_texts(const uint8_t[::1] data, const int64_t[::1] ends, int64_t[::1] ha
     cdef const uint8_t *text = &data[0] if size > 0 else NULL
     cdef bint outside = False
     if ends.shape[0] != n + 1:
-        raise ValueError("there must be one end more than hashes")
+        raise ValueError("ends must have one entry more than hashes")
     with nogil:
         for row in range(n):
             place, end = ends[row], ends[row + 1]
@@ -120,7 +120,7 @@ def all_same(
     cdef const uint8_t *text = &data[0] if length > 0 else NULL
     cdef bint same = True, outside = False
     if ends.shape[0] != n + 1 or sizes.shape[0] != known:
-        raise ValueError("there must be one end more than codes, and as many sizes as starts")
+        raise ValueError("ends must have one entry more than codes, and sizes must be as many as starts")
     with nogil:
         for row in range(n):
             ahead = codes[row + AHEAD] if row + AHEAD < n else -1
@@ -137,5 +137,5 @@ def all_same(
                 same = False
                 break
     if outside:
-        raise ValueError("there must be codes from 0 on, below the number of starts, and texts within the data")
+        raise ValueError("codes must be at least 0 and below the number of starts, and texts must lie within the data")
     return same

@@ -22,7 +22,7 @@ def scan_rows(const uint8_t[::1] data, Py_ssize_t start, int state, int delimite
     cdef Py_ssize_t place, row = -1, fault = -1, n = data.shape[0]
     cdef uint8_t byte
     if not 0 <= start <= n or not START <= state <= RETURNED:
-        raise ValueError("a start in the data, and a state of this scan")
+        raise ValueError("start must lie in the data, and state must be a state of the scan")
     with nogil:
         for place in range(start, n):
             byte = data[place]

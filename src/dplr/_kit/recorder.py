@@ -44,6 +44,24 @@ class Recorder(Protocol):
         ...
 
 
+_DRAW, _SUM = "draw ", "sum "
+
+
+def draw_key(number: int) -> str:
+    """The key of the record that the noise with this number is about to be drawn."""
+    return f"{_DRAW}{number}"
+
+
+def sum_key(number: int) -> str:
+    """The key of the record of a sum with the noise of this number."""
+    return f"{_SUM}{number}"
+
+
+def sum_of_draw(key: str) -> str | None:
+    """The key of the sum whose noise this key announces; None for keys of other records."""
+    return _SUM + key.removeprefix(_DRAW) if key.startswith(_DRAW) else None
+
+
 def numbers_as_bytes(about: str, values: NDArray[Any]) -> bytes:
     """Whole numbers of any size, and what they are about."""
     kind = "object" if values.dtype == object else "int64"

@@ -19,6 +19,11 @@ def sentence(parameter: str, rule: str, got: object, remedy: str = "") -> str:
     return f"`{parameter}` {rule}; got {describe(got)}.{' ' + remedy if remedy else ''}"
 
 
+def capital(clause: str) -> str:
+    """The clause as the beginning of a sentence."""
+    return clause[0].upper() + clause[1:]
+
+
 def real_number(parameter: str, value: Any, remedy: str = "") -> float:
     """Return the value as a float, or raise TypeError for what is not a real number."""
     if isinstance(value, bool) or not isinstance(value, Real):

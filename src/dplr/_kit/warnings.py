@@ -53,6 +53,10 @@ class DataWarning(UserWarning):
     True
     """
 
+    def __init__(self, fact: str, note: str = "") -> None:
+        super().__init__(f"{fact} ({note})" if note else fact)
+        self.fact = fact
+
 
 class UtilityWarning(UserWarning):
     """The noise is too large for the rows: the model will probably be no better than none.
@@ -92,7 +96,7 @@ def muted(category: type[Warning]) -> Iterator[None]:
         _muted.reset(before)
 
 
-def warn(message: str, category: type[Warning]) -> None:
+def warn(message: str | Warning, category: type[Warning]) -> None:
     """Warn at the line of the user's that led here.
 
     A filter ``warnings.filterwarnings("ignore", category=dplr.DataWarning)`` silences one kind.

@@ -27,10 +27,10 @@ from dplr.bounds.layout import Layout
 from dplr.estimators import LinearRegression, LogisticRegression, _html, _uncovered
 from dplr.estimators._callers import call_stack
 from dplr.estimators._declared import estimator
-from dplr.estimators._html import DOCUMENTATION, Drawn
+from dplr.estimators._html import DOCUMENTATION, NotebookView
 from dplr.estimators._strict import check_types
 from dplr.fitting.planning import PublicFacts, check_promise
-from dplr.fitting.release import Ready, Record
+from dplr.fitting.release import FitInput, Record
 from dplr.fitting.run import accounted
 from dplr.fitting.silence import silence
 from dplr.fitting.units import refuse_units
@@ -82,7 +82,7 @@ def _classifies(estimator: Any) -> bool:
 
 
 @estimator
-class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
+class TableModel(NotebookView, BaseEstimator):  # type: ignore[misc]
     """A model of the cells of a noisy table of counts."""
 
     _doc_link_template = DOCUMENTATION + "reference/api/dplr.baselines.{estimator_name}.html"
@@ -217,7 +217,7 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
             bins = [default if count is None else count for count in bins]
         return [1 if count is None else count for count in bins]
 
-    def _release(self, ready: Ready, rows: Rows, plan: TablePlan, source: Source) -> Sampled:
+    def _release(self, ready: FitInput, rows: Rows, plan: TablePlan, source: Source) -> Sampled:
         """Check every value, count the rows of each cell, add noise."""
         facts, labels = ready.facts, ready.intake.labels
         rows.total(Moments(rows.geometry.d, rows.geometry.intercept > 0))  # raises for faulty rows
@@ -426,7 +426,7 @@ class TableModel(Drawn, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _rows_of(ready: Ready) -> Rows:
+def _rows_of(ready: FitInput) -> Rows:
     """The rows, of which no value has been looked at."""
     return ArrayRows(ready.memory.X, ready.memory.codes, ready.facts.prep)
 

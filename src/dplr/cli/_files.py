@@ -24,7 +24,7 @@ def check_output(path: str, overwrite: bool, inputs: tuple[str | None, ...] = ()
             if any(target.samefile(source) for source in needed):
                 raise Refused(f"`{path}` is an input of this command, and must not be its output too.", USAGE)
             if not target.is_file():
-                raise Refused(f"`{path}` is no regular file, so it cannot be the output.", USAGE)
+                raise Refused(f"`{path}` is not a regular file, so it cannot be the output.", USAGE)
             if not overwrite:
                 raise Refused(f"`{path}` exists. Give another name, or --overwrite.", USAGE)
         with tempfile.TemporaryFile(dir=target.parent) as probe:

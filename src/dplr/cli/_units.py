@@ -47,10 +47,10 @@ def units_of(options: dict[str, Any]) -> dict[str, Any]:
 
 def unit_kinds(units: dict[str, Any], bounds: Bounds) -> dict[str, Kind]:
     """The kinds of the columns of ids and weights; raises ValueError where options and bounds contradict each other."""
-    from dplr.fitting.units import Declared
+    from dplr.fitting.units import UnitDeclaration
     from dplr.rows.files.kinds import NUMBER, Kind
 
-    person = Declared.of(units["person"], units["rows_per_person"], units["weight_bounds"], bounds).person
+    person = UnitDeclaration.of(units["person"], units["rows_per_person"], units["weight_bounds"], bounds).person
     weight = units["sample_weight"] or bounds.weight
     if bounds.weight not in (None, weight):
         raise ValueError(f"`--weight` must be {bounds.weight}, as the bounds say; got {weight}. Leave it out.")

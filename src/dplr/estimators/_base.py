@@ -22,24 +22,24 @@ from dplr.estimators import _clients, _html, _refit, _uncovered
 from dplr.estimators._callers import Callers, call_stack
 from dplr.estimators._columns import rows_to_predict, target_name
 from dplr.estimators._declared import estimator
-from dplr.estimators._fitted import Fitted
+from dplr.estimators._fitted import ModelFacts
 from dplr.estimators._fourier import check_map, declared, handed_over
-from dplr.estimators._html import Drawn
+from dplr.estimators._html import NotebookView
 from dplr.estimators._inference import Inference
 from dplr.estimators._pipelines import person_before
 from dplr.estimators._strict import check_given, check_types
 from dplr.estimators._values import flat, numbers_of
 from dplr.estimators.export.methods import Exports
 from dplr.fitting.intake import InMemory, RawRows, features_alone, raw_rows
-from dplr.fitting.one_vs_rest import Planned, published
+from dplr.fitting.memory import too_many
+from dplr.fitting.one_vs_rest import ReleasePlan, published
 from dplr.fitting.outlook import warn_of_noise
 from dplr.fitting.planning import PublicFacts, check_promise, public_n_rows
 from dplr.fitting.pretraining import PublicLike, check_other_rows
-from dplr.fitting.release import Ready, Record, Released, blank, release
-from dplr.fitting.room import too_many
+from dplr.fitting.release import FitInput, FittedRelease, Record, blank, release
 from dplr.fitting.silence import silence
-from dplr.fitting.streaming import Streamed, opened, refuse_stream
-from dplr.fitting.units import Declared
+from dplr.fitting.streaming import Streamed, as_streamed, refuse_stream
+from dplr.fitting.units import UnitDeclaration
 from dplr.ledger.budget import Budget, NullLedger
 from dplr.ledger.handle import LedgerLike, as_ledger
 from dplr.ledger.job import Job
@@ -58,7 +58,7 @@ _DIGITS = 22
 
 
 @estimator
-class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # type: ignore[misc]
+class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, BaseEstimator):  # type: ignore[misc]
     """The base of the models: from public facts and rows to coefficients in the user's units.
 
     Attributes
@@ -166,7 +166,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         model: Self = _refit.refit(self, l2, approximation, aim, columns)
         return model
 
-    def _take(self, done: Released) -> Self:
+    def _take(self, done: FittedRelease) -> Self:
         """Set the coefficients of a release, in the user's units, and all its other attributes."""
         models = [done.record.prep.to_user_units(coef) for coef in done.coefs]
         self._set_coef(np.array([coef for coef, _ in models]), np.array([intercept for _, intercept in models]))
@@ -209,7 +209,9 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
             fitted.append(model._take(done))
         return fitted
 
-    def _releases(self, X: Any, y: Any, sample_weight: Any, person: Any, levels: Sequence[float]) -> list[Released]:
+    def _releases(
+        self, X: Any, y: Any, sample_weight: Any, person: Any, levels: Sequence[float]
+    ) -> list[FittedRelease]:
         """Check, plan, sum, add noise and solve, in this order; MemoryError says how many rows would fit."""
         try:
             return self._checked(X, y, sample_weight, person, levels)
@@ -218,14 +220,14 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
                 raise
             raise too_many(y, error) from None
 
-    def _checked(self, X: Any, y: Any, sample_weight: Any, person: Any, levels: Sequence[float]) -> list[Released]:
+    def _checked(self, X: Any, y: Any, sample_weight: Any, person: Any, levels: Sequence[float]) -> list[FittedRelease]:
         callers = call_stack()
         _clients.refuse(self, callers)
         if (drawn := _clients.drawn_by_a_bag(sample_weight, callers)) is not None:
             X, y, sample_weight = _safe_indexing(X, drawn), _safe_indexing(y, drawn), None
         check_delta(self.delta)
         check_mechanism(self.mechanism)
-        X, y, streamed = opened(X, y, person, sample_weight, check_flag("progress", self.progress))
+        X, y, streamed = as_streamed(X, y, person, sample_weight, check_flag("progress", self.progress))
         ledger, bounds = as_ledger(self.ledger), as_bounds(self.bounds)
         check_other_rows(self.public, X)
         data = self._taken_apart(X, bounds, callers, sample_weight, person)
@@ -246,7 +248,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         bounds: Bounds | None,
         callers: Callers,
         streamed: Streamed | None,
-    ) -> list[Released]:
+    ) -> list[FittedRelease]:
         ready = self._ready(data, y, bounds, levels, callers, ledger.strict, streamed)
         check_promise(levels, ready.facts, self.large_delta, ledger.strict)
         self._name_columns(ready.facts)
@@ -263,13 +265,13 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         self._weight_column, self._counted = ready.weight_column, not isinstance(ledger, NullLedger)
         return releases
 
-    def _kept(self, ledger: Budget, ready: Ready, done: Sequence[Released]) -> bytes | None:
+    def _kept(self, ledger: Budget, ready: FitInput, done: Sequence[FittedRelease]) -> bytes | None:
         """The ledger's copy of one model: its file, as this estimator will be."""
         if not isinstance(ledger, Job) or len(done) > 1:
             return None
         return ledger.file_of(self._of(done[0], ready))
 
-    def _check_file(self, keep: Callable[[Any], bytes], ready: Ready, planned: Planned) -> None:
+    def _check_file(self, keep: Callable[[Any], bytes], ready: FitInput, planned: ReleasePlan) -> None:
         """Refuse a model that no file can hold before anything is spent: only its numbers are not known yet."""
         done = blank(ready, planned)
         try:
@@ -280,7 +282,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         except (ValueError, TypeError) as error:
             raise ValueError(f"the model could not be kept: {error} Nothing was spent.") from None
 
-    def _of(self, done: Released, ready: Ready) -> Self:
+    def _of(self, done: FittedRelease, ready: FitInput) -> Self:
         """A copy of this estimator as it is after that release."""
         model = copy.copy(self)
         model._name_target(ready)
@@ -293,7 +295,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         """The rows, and their ids and weights apart from them."""
         features = handed_over(X)[1]
         bounds = bounds if features is None else features.bounds
-        declared = Declared.of(self.person, self.rows_per_person, self.weight_bounds, bounds)
+        declared = UnitDeclaration.of(self.person, self.rows_per_person, self.weight_bounds, bounds)
         data = raw_rows(X, declared, bounds, sample_weight, person)
         if data.unit.person is None and (column := person_before(callers)) is not None:
             rule = f"is required behind a step whose bounds declare persons ({column!r})"
@@ -301,7 +303,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
             raise ValueError(sentence("person", rule, None, remedy))
         return data
 
-    def _prepared(self, X: Any, y: Any, bounds: Bounds | None, levels: Sequence[float]) -> Ready:
+    def _prepared(self, X: Any, y: Any, bounds: Bounds | None, levels: Sequence[float]) -> FitInput:
         """Rows before a fit whose ids and weights, if any, are columns of X."""
         refuse_stream(X, "for searches and baselines")
         check_other_rows(self.public, X)
@@ -318,7 +320,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         callers: Callers,
         strict: bool = False,
         streamed: Streamed | None = None,
-    ) -> Ready:
+    ) -> FitInput:
         """Rows with checked shapes and types, and their public facts. No value is read, except ids of persons."""
         X, features = handed_over(data.X)
         if isinstance(self.public, tuple):
@@ -334,7 +336,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         facts = PublicFacts.of(
             self, bounds, n_rows, d, columns, labels, self._facts, self._not_covered(levels, callers), features, unit
         )
-        return Ready(intake, facts, named, data.weight_column)
+        return FitInput(intake, facts, named, data.weight_column)
 
     def _name_columns(self, facts: PublicFacts) -> None:
         """Set the number and names of the columns that the bounds name, in the order of `coef_`."""
@@ -342,7 +344,7 @@ class PrivateLinearModel(Drawn, Fitted, Exports, Inference, BaseEstimator):  # t
         if layout is not None and layout.named:
             self.n_features_in_, self.feature_names_in_ = len(layout.columns), np.array(layout.features, dtype=object)
 
-    def _name_target(self, ready: Ready) -> None:
+    def _name_target(self, ready: FitInput) -> None:
         self.target_name_ = ready.name
         if ready.intake.labels:
             self.classes_ = ready.intake.labels.classes

@@ -22,12 +22,12 @@ _PLUMBING = frozenset({"base", "utils", "_config"})
 class Caller:
     """A function that called a fit.
 
-    `room` is the package of scikit-learn that it belongs to, such as "ensemble", and empty outside scikit-learn;
+    `subpackage` is that of scikit-learn that it belongs to, such as "ensemble", and empty outside scikit-learn;
     `owner` the type of the estimator whose method it is, if it is one.
     """
 
     name: str
-    room: str
+    subpackage: str
     owner: type[Any] | None
     variables: Mapping[str, Any]
 
@@ -38,8 +38,8 @@ class Caller:
 
     @property
     def place(self) -> str:
-        """The function and its room."""
-        return f"{self.room}.{self.function}"
+        """The function and its subpackage."""
+        return f"{self.subpackage}.{self.function}"
 
     @property
     def client(self) -> str:
@@ -57,9 +57,9 @@ def call_stack() -> Callers:
     while frame is not None:
         package, _, rest = str(frame.f_globals.get("__name__")).partition(".")
         if package == "sklearn" and rest:
-            room = rest.partition(".")[0]
-            if room not in _PLUMBING:
-                stack.append(Caller(frame.f_code.co_qualname, room, _owner(frame), frame.f_locals))
+            subpackage = rest.partition(".")[0]
+            if subpackage not in _PLUMBING:
+                stack.append(Caller(frame.f_code.co_qualname, subpackage, _owner(frame), frame.f_locals))
         elif package != "dplr":
             owner = _owner(frame)
             if owner is not None and not is_ours(owner):

@@ -13,6 +13,7 @@ We look when scikit-learn calls `fit`, `__sklearn_clone__` (in the parent proces
 from __future__ import annotations
 
 import contextlib
+import enum
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from dplr._kit.warnings import PrivacyWarning, warn
 from dplr.bounds.declared import as_bounds
 from dplr.estimators._callers import Callers
 from dplr.estimators._learners import learners, names_of, promises, seeded
-from dplr.estimators._uncovered import Uncovered, remember, strangers
+from dplr.estimators._uncovered import UncoveredUse, remember, strangers
 from dplr.privacy.guarantees import Neighbouring
 
 Locals = Mapping[str, Any]
@@ -83,8 +84,20 @@ def _counts_positions(estimator: Any, _: Locals) -> bool:
     return bool(estimator.neighbouring == Neighbouring.ADD_REMOVE)
 
 
-def _cut_by(estimator: Any, cv: Any, of_persons: bool) -> str:
-    """The facts of rows by which folds are cut, where they let one record move others; empty where they do not."""
+class Cut(enum.Enum):
+    """The facts of rows by which folds are cut, where one record may move others from fold to fold."""
+
+    LABELS = enum.auto()
+    GROUPS = enum.auto()
+    POSITIONS = enum.auto()
+    ROWS_OF_PERSONS = enum.auto()
+    SIZES_OF_PERSONS = enum.auto()
+    COUNTED_PERSONS = enum.auto()
+    UNKNOWN = enum.auto()
+
+
+def _cut_by(estimator: Any, cv: Any, of_persons: bool) -> Cut | None:
+    """The facts of rows by which folds are cut, where they let one record move others; None where they do not."""
     from sklearn import model_selection as folds  # the client has imported it; dplr alone has no need of it
 
     by_labels = (
@@ -95,48 +108,49 @@ def _cut_by(estimator: Any, cv: Any, of_persons: bool) -> str:
     )
     add_remove = estimator.neighbouring == Neighbouring.ADD_REMOVE
     if isinstance(cv, by_labels):
-        return "labels"
+        return Cut.LABELS
     if type(cv) in (folds.PredefinedSplit, folds.LeaveOneGroupOut, folds.LeavePGroupsOut):
-        return "counted persons" if of_persons and not add_remove else ""
+        return Cut.COUNTED_PERSONS if of_persons and not add_remove else None
     if isinstance(cv, (folds.GroupKFold, folds.GroupShuffleSplit)):
-        return "sizes of persons" if of_persons else "groups"
+        return Cut.SIZES_OF_PERSONS if of_persons else Cut.GROUPS
     if of_persons:
-        return "rows of persons"
+        return Cut.ROWS_OF_PERSONS
     if add_remove:
-        return "positions"
+        return Cut.POSITIONS
     by_position = (
         *(folds.KFold, folds.RepeatedKFold, folds.ShuffleSplit, folds.TimeSeriesSplit),
         *(folds.LeaveOneOut, folds.LeavePOut),
     )
-    return "" if cv is None or isinstance(cv, (int, np.integer, str)) or type(cv) in by_position else "no known rule"
+    known = cv is None or isinstance(cv, (int, np.integer, str)) or type(cv) in by_position
+    return None if known else Cut.UNKNOWN
 
 
-def _folds_inside(estimator: Any, variables: Locals) -> str:
+def _folds_inside(estimator: Any, variables: Locals) -> Cut | None:
     """The facts by which a stack or a chain cuts the folds that its last models learn from, if one record moves any."""
     client = variables["self"]
     cv = client.cv
     chain = not hasattr(client, "final_estimator")
     if (cv is None and chain) or (isinstance(cv, str) and cv == "prefit"):
-        return ""
+        return None
     if chain and isinstance(cv, (int, np.integer)) and _classifies(estimator, variables):
-        return "labels"
+        return Cut.LABELS
     return _cut_by(estimator, cv, _has_persons(estimator) or "person" in (variables.get("fit_params") or {}))
 
 
 def _folds_of_values(estimator: Any, variables: Locals) -> bool:
-    return _folds_inside(estimator, variables) in ("labels", "groups")
+    return _folds_inside(estimator, variables) in (Cut.LABELS, Cut.GROUPS)
 
 
 def _folds_by_no_known_rule(estimator: Any, variables: Locals) -> bool:
-    return _folds_inside(estimator, variables) == "no known rule"
+    return _folds_inside(estimator, variables) is Cut.UNKNOWN
 
 
 def _folds_of_positions(estimator: Any, variables: Locals) -> bool:
-    return _folds_inside(estimator, variables) == "positions"
+    return _folds_inside(estimator, variables) is Cut.POSITIONS
 
 
 def _folds_of_persons(estimator: Any, variables: Locals) -> bool:
-    return _folds_inside(estimator, variables).endswith("persons")
+    return _folds_inside(estimator, variables) in (Cut.ROWS_OF_PERSONS, Cut.SIZES_OF_PERSONS, Cut.COUNTED_PERSONS)
 
 
 def _plain_final(_: Any, variables: Locals) -> str:
@@ -353,13 +367,13 @@ def refuse(estimator: Any, callers: Callers) -> None:
         message = sentence("estimator", rule, estimator._alias or type(estimator).__name__, client.remedy)
         if any(caller.name == _SWALLOWING for caller in callers):
             warn(message, PrivacyWarning)
-            remember(estimator, callers, doings=[Uncovered(f"{of} {client.what}", client.remedy)])
+            remember(estimator, callers, doings=[UncoveredUse(f"{of} {client.what}", client.remedy)])
         raise ValueError(message)
 
 
 def drawn_by_a_bag(sample_weight: Any, callers: Callers) -> NDArray[np.intp] | None:
     """The rows that a bag drew, which it tells a model by weights of 0 and 1; None where no bag asks."""
-    bagged = sample_weight is not None and any(caller.room and caller.function == _BAG for caller in callers)
+    bagged = sample_weight is not None and any(caller.subpackage and caller.function == _BAG for caller in callers)
     return np.flatnonzero(sample_weight) if bagged else None
 
 
@@ -381,7 +395,7 @@ def warn_of_own_fit(estimator: Any, callers: Callers) -> None:
 def warn_of_folds(estimator: Any, callers: Callers) -> None:
     """Warn if folds are cut so that one record moves others: then a fit sees several changed records, not one."""
     for caller in callers:
-        if caller.room and caller.name in FOLDING:
+        if caller.subpackage and caller.name in FOLDING:
             _check_folds(estimator, caller.variables)
 
 
@@ -389,7 +403,7 @@ def _asking(estimator: Any, callers: Callers, own_fit: bool = False) -> tuple[Cl
     """The outermost client among our callers that breaks the promise, and its variables."""
     outermost: tuple[Client | None, Locals] = None, {}
     for caller in callers:
-        clients = REFUSED.get(caller.name, ()) if caller.room else ()
+        clients = REFUSED.get(caller.name, ()) if caller.subpackage else ()
         for client in clients if isinstance(clients, tuple) else (clients,):
             if client.own_fit >= own_fit and client.when(estimator, caller.variables):
                 outermost = client, caller.variables
@@ -400,26 +414,26 @@ def _asking(estimator: Any, callers: Callers, own_fit: bool = False) -> tuple[Cl
 def _check_folds(estimator: Any, variables: Locals) -> None:
     of_persons = _has_persons(estimator) or "person" in (variables.get("params") or {})
     for cv in (variables.get("cv"), variables.get("cv_orig"), getattr(variables.get("self"), "_checked_cv_orig", None)):
-        facts = _cut_by(estimator, cv, of_persons) if hasattr(cv, "split") and promises(estimator) else ""
-        if facts:
-            _warn(_CUTS[facts], cv)
+        cut = _cut_by(estimator, cv, of_persons) if hasattr(cv, "split") and promises(estimator) else None
+        if cut is not None:
+            _warn(_CUTS[cut], cv)
 
 
 _TOO_MUCH = "moves other rows from fold to fold, so that the fits together spend more than the sum of their eps."
 _BY_A_RULE = "Pass a PredefinedSplit with the fold of each id by a public rule, such as a hash of the id."
 _CUTS = {
-    "labels": f"Folds are cut by the labels (an integer `cv` does it too): one label {_TOO_MUCH} Pass cv=KFold(5).",
-    "positions": f"Folds are cut by position: one record more or less {_TOO_MUCH} "
+    Cut.LABELS: f"Folds are cut by the labels (an integer `cv` does it too): one label {_TOO_MUCH} Pass cv=KFold(5).",
+    Cut.POSITIONS: f"Folds are cut by position: one record more or less {_TOO_MUCH} "
     'Use neighbouring="replace_one", or a PredefinedSplit by public facts.',
-    "no known rule": f"Folds are cut by a splitter that is not of scikit-learn, or by a list: if it looks at more than "
+    Cut.UNKNOWN: f"Folds are cut by a splitter that is not of scikit-learn, or by a list: if it looks at more than "
     f"positions, one record {_TOO_MUCH} Pass cv=KFold(5), or a PredefinedSplit by public facts.",
-    "groups": f"Folds hold whole groups, and are cut by their number and their rows: one record of another group "
+    Cut.GROUPS: f"Folds hold whole groups, and are cut by their number and their rows: one record of another group "
     f"{_TOO_MUCH} Pass a PredefinedSplit with the fold of each group by a public rule.",
-    "rows of persons": "Folds are cut by rows, so a person may lie in several of them, and one person with more rows "
+    Cut.ROWS_OF_PERSONS: "Folds are cut by rows, so a person may lie in several of them, and one person with more rows "
     f"{_TOO_MUCH} {_BY_A_RULE}",
-    "sizes of persons": "Folds hold whole persons, and are cut by their number and their rows: one person "
+    Cut.SIZES_OF_PERSONS: "Folds hold whole persons, and are cut by their number and their rows: one person "
     f"{_TOO_MUCH} {_BY_A_RULE}",
-    "counted persons": "Folds are cut by a rule of persons: one person with another id is in another fold, and under "
+    Cut.COUNTED_PERSONS: "Folds are cut by a rule of persons: one person with another id is in another fold, and under "
     "replace_one how many persons a fold has counts as public. "
     'Use neighbouring="add_remove" with n_rows.',
 }

@@ -34,9 +34,9 @@ def limits_of(kind: Any) -> dict[str, tuple[float, float]]:
     return {each.name: each.metadata["limits"] for each in fields(kind) if "limits" in each.metadata}
 
 
-def number_within(model: Any, name: str) -> float:
-    """An option of the model, checked against its limits."""
-    value, (least, largest) = real_number(name, getattr(model, name)), limits_of(model)[name]
+def width_of(model: Any) -> float:
+    """The option `width` of the model, checked against its limits."""
+    value, (least, largest) = real_number("width", model.width), limits_of(model)["width"]
     if not least <= value <= largest:
-        raise ValueError(sentence(name, f"must be between {least:g} and {largest:g}", value))
+        raise ValueError(sentence("width", f"must be between {least:g} and {largest:g}", value))
     return value

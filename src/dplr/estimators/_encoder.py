@@ -15,11 +15,11 @@ from dplr._kit.validation import sentence
 from dplr.bounds.columns import Pair
 from dplr.bounds.declared import Bounds, BoundsLike, as_bounds
 from dplr.bounds.layout import Layout
-from dplr.estimators._html import Drawn
+from dplr.estimators._html import NotebookView
 from dplr.rows import as_table, predictors
 
 
-class BoundsEncoder(Drawn, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class BoundsEncoder(NotebookView, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Encode, transform and clip rows as a model with these bounds sees them.
 
     There is one column per number, level, bin or mark, then those of products, in the order of `coef_`. It is for

@@ -13,7 +13,7 @@ from dplr.fitting.release import Record
 from dplr.mechanisms.protocol import Refitting
 
 
-class Fitted:
+class ModelFacts:
     """Names, ranges and features of a fitted model: public facts and post-processing of its release."""
 
     _record: Record

@@ -15,7 +15,7 @@ from dplr._kit.keywords import suggests
 from dplr._kit.validation import sentence
 from dplr.bounds.declared import Bounds, BoundsLike, as_bounds
 from dplr.bounds.fourier import FourierMap, check_parameters, scaled
-from dplr.estimators._html import Drawn
+from dplr.estimators._html import NotebookView
 from dplr.rows import as_table, encoded
 
 
@@ -83,7 +83,7 @@ def declared(bounds: Bounds | None, features: FourierMap | None) -> Bounds | Non
     return features.bounds
 
 
-class RandomFourierFeatures(Drawn, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class RandomFourierFeatures(NotebookView, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Cosines and sines of random projections: a linear model of them is one of a kernel.
 
     Every row becomes ``(cos(w_k.x), sin(w_k.x)) / sqrt(n_components)`` for `n_components` frequencies w_k that are

@@ -13,7 +13,7 @@ from dplr.mechanisms import SHORTHANDS
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.statement import PrivacyStatement
-from dplr.privacy.words import alarms, delta_words
+from dplr.privacy.words import alarms, delta_number
 from dplr.summary.released import Coefficients, released_table
 from dplr.summary.table import Summary
 
@@ -30,8 +30,8 @@ MODELS = {
 
 def title_of(fitted: Any) -> str:
     """The title of a table: model and mechanism."""
-    words = SHORTHANDS[fitted._record.mechanism.about.name].words.split(":")[0]
-    return f"{MODELS[getattr(fitted, '_kind', 'logistic')]} by {words}"
+    about = SHORTHANDS[fitted._record.mechanism.about.name]
+    return f"{MODELS[getattr(fitted, '_kind', 'logistic')]} by {about.title}"
 
 
 def facts_of(statement: PrivacyStatement, target: str, n_rows: float | None) -> dict[str, str]:
@@ -45,7 +45,7 @@ def facts_of(statement: PrivacyStatement, target: str, n_rows: float | None) -> 
         "target": target,
         "n": n,
         "eps": "inf (no privacy)" if math.isinf(statement.eps) else f"{statement.eps:g}",
-        "delta": delta_words(statement.delta).removeprefix("= "),
+        "delta": delta_number(statement.delta),
         "neighbouring": str(statement.neighbouring),
     }
 

@@ -16,7 +16,7 @@ SCORES = (
 UNCOUNTED = "No ledger counted this fit: add up what all releases of these rows cost, or give the next fit a ledger."
 
 
-class Drawn:
+class NotebookView:
     """The notebook view and documentation link of public estimators; must come before the bases of scikit-learn."""
 
     _doc_link_module = "dplr"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from dplr.estimators._declared import estimator, number_within, option
+from dplr.estimators._declared import estimator, option, width_of
 from dplr.estimators._regressor import PrivateRegressor
 from dplr.problem.losses import Loss, huber_residual
 
@@ -54,4 +54,4 @@ class HuberRegressor(PrivateRegressor):
     width: float = option(0.5, 0.01, 2.0)
 
     def _loss(self) -> Loss:
-        return huber_residual(number_within(self, "width"))
+        return huber_residual(width_of(self))

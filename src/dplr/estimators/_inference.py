@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from dplr._kit.validation import check_flag, real_number, sentence
+from dplr._kit.validation import capital, check_flag, real_number, sentence
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import centred
 from dplr.estimators._heading import drowned, facts_of, table_without, target_of, title_of
@@ -292,7 +292,7 @@ def check_intervals(record: Record) -> Tabled:
     if lacking:
         rule = "must release what confidence intervals need"
         name = record.mechanism.about.name
-        raise ValueError(sentence("mechanism", rule, name, f"{lacking[0].upper()}{lacking[1:]}."))
+        raise ValueError(sentence("mechanism", rule, name, f"{capital(lacking)}."))
     assert isinstance(record.mechanism, Tabled)
     return record.mechanism
 

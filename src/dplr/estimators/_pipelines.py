@@ -123,7 +123,7 @@ def _remove_copied(parts: list[Any], kinds: set[type[Any]]) -> None:
 def _parts(callers: Callers, tables: Mapping[str, _Parts]) -> Iterator[tuple[int, list[Any]]]:
     """The parts of each caller, and its place among the callers."""
     for place, caller in enumerate(callers):
-        if caller.room and caller.owner is not None and caller.function in tables:
+        if caller.subpackage and caller.owner is not None and caller.function in tables:
             yield place, tables[caller.function](caller.variables)
 
 

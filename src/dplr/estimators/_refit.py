@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from dplr._kit.validation import check_choice, sentence
 from dplr.fitting.planning import check_l2, solution
-from dplr.fitting.release import Record, Released
+from dplr.fitting.release import FittedRelease, Record
 from dplr.mechanisms import SHORTHANDS
 from dplr.mechanisms.protocol import AIMS, Refitting
 from dplr.privacy.statement import PrivacyStatement
@@ -66,7 +66,7 @@ def refit(
             setattr(model, name, getattr(fitted, name))
     coefs = list(mechanism.models_of(plan, parts))
     solved = replace(record, mechanism=mechanism, plan=plan)
-    return model._take(Released(solved, statement, coefs, [None] * len(coefs)))
+    return model._take(FittedRelease(solved, statement, coefs, [None] * len(coefs)))
 
 
 def _aimed(mechanism: Any, aim: str, loss: Loss, approximation: str | None) -> Any:

@@ -19,7 +19,7 @@ from dplr._kit.validation import check_choice, check_count, check_eps, sentence
 from dplr.bounds.declared import as_bounds
 from dplr.estimators._base import PrivateLinearModel
 from dplr.estimators._chosen import ChosenModel
-from dplr.estimators._html import Drawn
+from dplr.estimators._html import NotebookView
 from dplr.estimators._strict import check_types
 from dplr.estimators._trials import Trial, check_all_values, check_same_columns, check_same_target, cost
 from dplr.fitting.outlook import warn_of_noise
@@ -62,7 +62,7 @@ class _Choice(NamedTuple):
     noisy: int | None = None
 
 
-class PrivateSearch(Drawn, ChosenModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class PrivateSearch(NotebookView, ChosenModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Choose among parameters of a private model, at a stated cost for all of it.
 
     The defaults need no search, which costs more than it gains over ridges (docs/use/tuning.md). It pays for choices
@@ -82,7 +82,7 @@ class PrivateSearch(Drawn, ChosenModel, MetaEstimatorMixin, BaseEstimator):  # t
         How a candidate is chosen.
 
         - `"partition"`: each candidate is fitted to a part of the rows of its own at the whole eps. One is taken by the
-          exponential mechanism on a last part (Chaudhuri, Monteleoni and Sarwate 2011). Under replace_one only.
+          permute-and-flip on a last part (McKenna and Sheldon 2020). Under replace_one only.
         - `"random_stopping"`: as often as a secret random number says, a candidate is drawn, fitted to all rows and
           scored with noise. The best score wins (Liu and Talwar 2019; Papernot and Steinke 2022).
         - `"public"`: candidates are compared on public rows, and only the best is fitted to the private ones.

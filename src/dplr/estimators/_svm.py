@@ -7,7 +7,7 @@ from typing import ClassVar
 from sklearn.svm import LinearSVC
 
 from dplr.estimators._classifier import PrivateClassifier
-from dplr.estimators._declared import estimator, number_within, option
+from dplr.estimators._declared import estimator, option, width_of
 from dplr.problem.losses import Loss, huber_svm
 
 
@@ -63,4 +63,4 @@ class HuberSVC(PrivateClassifier):
     width: float = option(0.5, 0.01, 10.0)
 
     def _loss(self) -> Loss:
-        return huber_svm(number_within(self, "width"))
+        return huber_svm(width_of(self))

@@ -13,9 +13,9 @@ from dplr._kit.progress import silent
 from dplr._kit.validation import sentence
 from dplr.bounds.declared import as_bounds
 from dplr.estimators._columns import rows_to_predict
-from dplr.fitting.one_vs_rest import Planned
+from dplr.fitting.one_vs_rest import ReleasePlan
 from dplr.fitting.planning import PublicFacts
-from dplr.fitting.release import Ready, check_values, release
+from dplr.fitting.release import FitInput, check_values, release
 from dplr.fitting.search import SearchPlan
 from dplr.ledger.budget import NullLedger
 from dplr.noise import Source
@@ -29,7 +29,7 @@ class Trial:
 
     model: Any
     params: Mapping[str, Any]
-    ready: Ready
+    ready: FitInput
 
     @classmethod
     def of(cls, model: Any, params: Mapping[str, Any], X: Any, y: Any, eps: float) -> Trial:
@@ -38,13 +38,13 @@ class Trial:
         model._name_columns(ready.facts)
         return cls(model, params, ready)
 
-    def check_values(self, planned: Planned) -> None:
+    def check_values(self, planned: ReleasePlan) -> None:
         """Raise for whatever the fit would refuse of the rows, before noise is drawn."""
         ready = self.ready
         with ready.explaining():
             check_values(ready, planned)
 
-    def fit(self, ready: Ready, planned: Planned, source: Source) -> Any:
+    def fit(self, ready: FitInput, planned: ReleasePlan, source: Source) -> Any:
         """The model, fitted to these rows: its release is paid for by the search."""
         (done,) = release(ready, [planned], NullLedger(), source, silent)
         fitted = copy.copy(self.model)
@@ -52,7 +52,7 @@ class Trial:
         return fitted._take(done)
 
 
-def cost(fitted: Any, ready: Ready) -> int:
+def cost(fitted: Any, ready: FitInput) -> int:
     """The loss of a fitted model on rows, in units: errors, or squared errors within the target's range."""
     prep = fitted._record.prep
     X = ready.memory.X.native if isinstance(ready.memory.X, Table) else ready.memory.X

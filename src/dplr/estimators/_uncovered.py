@@ -68,38 +68,40 @@ _OTHERWISE = {
 }
 
 
-class Uncovered(NamedTuple):
+class UncoveredUse(NamedTuple):
     """A fact that a guarantee does not cover, and what to do about it."""
 
     fact: str
     remedy: str
 
 
-_Memory = list[tuple[tuple[int, int], list[Uncovered]]]
-_UNSEEN = Uncovered(
+_Memory = list[tuple[tuple[int, int], list[UncoveredUse]]]
+_UNSEEN = UncoveredUse(
     "what asked for this fit in another process or thread, and what it did with the private rows, is not known",
     "Fit with n_jobs=None, which shows it.",
 )
 
 
-def uncovered(callers: Callers) -> list[Uncovered]:
+def uncovered(callers: Callers) -> list[UncoveredUse]:
     """The doings of callers that no noise covers."""
     doings = []
     for when, learners in (("before", learned_before(callers)), ("beside", learned_beside(callers))):
         doings += [_choice_by(name) for name in learners if name in _CHOOSING]
         if names := ", ".join(name for name in learners if name not in _CHOOSING):
             fact = f"{names} learned from the private rows {when} this fit, without noise"
-            doings.append(Uncovered(fact, _PUBLIC_ROWS))
+            doings.append(UncoveredUse(fact, _PUBLIC_ROWS))
     if names := ", ".join(seeded_before(callers)):
         fact = f"{names} learned from the private rows before this fit, with noise that a seed gives"
-        doings.append(Uncovered(fact, "Use rng=None for a real release."))
+        doings.append(UncoveredUse(fact, "Use rng=None for a real release."))
     if names := ", ".join(functions_before(callers)):
         fact = f"a function of {names} sees all rows at once, and is covered only if it treats each row by itself"
-        doings.append(Uncovered(fact, _ROW_BY_ROW))
+        doings.append(UncoveredUse(fact, _ROW_BY_ROW))
     doings += [_choice_by(name) for name in _choosers(callers)]
     if names := ", ".join(dict.fromkeys(caller.client for caller in strangers(callers))):
         fact = f"{names} asked for this fit, and what else it does with the private rows is not known"
-        doings.append(Uncovered(fact, "Fit the model itself, or in a client that the attack model lists as covered."))
+        doings.append(
+            UncoveredUse(fact, "Fit the model itself, or in a client that the attack model lists as covered.")
+        )
     return list(dict.fromkeys(doings))
 
 
@@ -108,7 +110,7 @@ def strangers(callers: Callers) -> list[Caller]:
     return [caller for caller in callers if not _is_known(caller)]
 
 
-def remember(estimator: Any, callers: Callers, original: Any = None, doings: Sequence[Uncovered] = ()) -> None:
+def remember(estimator: Any, callers: Callers, original: Any = None, doings: Sequence[UncoveredUse] = ()) -> None:
     """Store in the estimator the facts about these callers, which a worker cannot see, and `doings`.
 
     `original` is the estimator of which this one is a copy.
@@ -132,7 +134,7 @@ def facts(estimator: Any, callers: Callers) -> tuple[str, ...]:
     return tuple(fact for fact, _ in dict.fromkeys(doings))
 
 
-def _doings(callers: Callers, memory: _Memory) -> list[Uncovered]:
+def _doings(callers: Callers, memory: _Memory) -> list[UncoveredUse]:
     """The doings of callers, and `_UNSEEN` where a client may be out of sight, as `FeatureUnion` with workers."""
     unseen = is_cut(callers) and (not memory or callers[-1].variables.get("message_clsname") == "FeatureUnion")
     return uncovered(callers) + [_UNSEEN] * unseen
@@ -169,18 +171,18 @@ def _choosers(callers: Callers) -> list[str]:
     for caller in callers:
         if _is_fold(caller):
             break
-        if caller.room and caller.client in _CHOOSING:
+        if caller.subpackage and caller.client in _CHOOSING:
             names.append(caller.client)
     return list(dict.fromkeys(names))
 
 
-def _choice_by(name: str) -> Uncovered:
+def _choice_by(name: str) -> UncoveredUse:
     what = _CHOOSING[name]
-    return Uncovered(f"{name} chose {what} by scores on the private rows, without noise", _OTHERWISE[what])
+    return UncoveredUse(f"{name} chose {what} by scores on the private rows, without noise", _OTHERWISE[what])
 
 
 def _is_fold(caller: Caller) -> bool:
-    return bool(caller.room) and (caller.place in _FOLDS or caller.name.startswith(_FOLDS_INSIDE))
+    return bool(caller.subpackage) and (caller.place in _FOLDS or caller.name.startswith(_FOLDS_INSIDE))
 
 
 def _is_known(caller: Caller) -> bool:

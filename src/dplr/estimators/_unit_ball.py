@@ -10,10 +10,10 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dplr.bounds.scaling import in_unit_ball
-from dplr.estimators._html import Drawn
+from dplr.estimators._html import NotebookView
 
 
-class UnitBall(Drawn, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class UnitBall(NotebookView, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Project rows onto the unit ball, as a fit without bounds counts them.
 
     It is the first step of `to_sklearn()` where no bounds are declared. It learns the names of the columns and nothing

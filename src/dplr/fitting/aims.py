@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from dplr._kit.validation import sentence
+from dplr._kit.validation import capital, sentence
 from dplr.bounds.kinds import Bins, Levels
 from dplr.bounds.layout import Layout
 from dplr.fitting.one_vs_rest import plan_models
@@ -117,4 +117,4 @@ def check_table(mechanism: Mechanism, plan: Plan, layout: Layout | None = None) 
     lacking = mechanism.lacks_intervals(plan)
     if lacking:
         rule = f'must be "{AIMS[0]}" with mechanism="{mechanism.about.name}"'
-        raise ValueError(sentence("aim", rule, COEFFICIENTS, f"{lacking[0].upper()}{lacking[1:]}."))
+        raise ValueError(sentence("aim", rule, COEFFICIENTS, f"{capital(lacking)}."))

@@ -19,7 +19,7 @@ from dplr.fitting.checking_units import unit_findings
 from dplr.fitting.intake import raw_rows
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.streaming import refuse_stream
-from dplr.fitting.units import Declared
+from dplr.fitting.units import UnitDeclaration
 from dplr.mechanisms.automatic import AUTO
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.unit import Unit
@@ -185,7 +185,7 @@ def check(
     refuse_stream(X, "for a check")
     codebook = as_bounds(bounds)
     loss = known_loss(model)
-    declared = Declared.of(person if isinstance(person, str) else None, 1, weight_bounds, codebook)
+    declared = UnitDeclaration.of(person if isinstance(person, str) else None, 1, weight_bounds, codebook)
     data = raw_rows(X, declared, codebook, sample_weight, None if isinstance(person, str) else person)
     X = data.X
     table = as_table(X)
@@ -335,10 +335,9 @@ def _labels(y: Target, bounds: Bounds | None, classes: Any) -> tuple[list[str], 
     if strays:
         numbers = "" if len(strays) <= _SHOWN else ' For a number as the target use model="linear".'
         faults.append(f"y: {_unknown(strays, names, len(y))}.{numbers}")
-    codes = labels.codes if labels.y is y.values else range(len(names))
     if strays:
         return faults, doubts, None
-    for name, code in zip(names, codes, strict=True):
+    for name, code in zip(names, labels.class_codes, strict=True):
         count = int((labels.y == code).sum())
         if count < max(1.0, _RARE * len(y)):
             doubts.append(f"y: {_share(count, len(y))} are {describe(name)}: noise will hide them")

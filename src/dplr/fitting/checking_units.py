@@ -49,7 +49,7 @@ def _counted(findings: UnitFindings, n: int, data: RawRows, *, ids: bool) -> Row
             findings.refused.append(str(error))
             return None
         finally:
-            findings.doubts.extend(str(record.message).partition(" (For the data holder")[0] for record in records)
+            findings.doubts.extend(record.message.fact for record in records if isinstance(record.message, DataWarning))
 
 
 def _add_look_alikes(findings: UnitFindings, ids: Any) -> None:

@@ -15,12 +15,13 @@ from dplr.bounds.declared import Bounds
 from dplr.bounds.scaling import Prep
 from dplr.bounds.units import check_name
 from dplr.fitting.planning import PublicFacts
-from dplr.fitting.units import USUAL_CAP, ClassWeight, Declared, with_classes
+from dplr.fitting.units import USUAL_CAP, ClassWeight, UnitDeclaration, with_classes
 from dplr.privacy.unit import Unit
 from dplr.problem.losses import Loss
 from dplr.problem.plan import Plan
 from dplr.rows import (
     ArrayRows,
+    BoundsNotice,
     FaultyRows,
     LabelRule,
     Labels,
@@ -28,7 +29,6 @@ from dplr.rows import (
     RowWeights,
     Table,
     Target,
-    Told,
     as_table,
     class_factors,
     explained,
@@ -83,7 +83,7 @@ class Intake(ABC):
         """These rows, with their number and weights, and the whole unit."""
 
     @abstractmethod
-    def rows(self, facts: PublicFacts, position: int | None, told: Told | None = None) -> Rows:
+    def rows(self, facts: PublicFacts, position: int | None, told: BoundsNotice | None = None) -> Rows:
         """The rows of one class against the rest; None: of all."""
 
     def check_plans(self, plans: Sequence[Plan]) -> None:  # noqa: B027
@@ -137,7 +137,7 @@ class InMemory(Intake):
         """(n,) the numbers of the target, or those that stand for two labels."""
         return self.y.values if self.labels is None else self.labels.y
 
-    def rows(self, facts: PublicFacts, position: int | None, told: Told | None = None) -> Rows:
+    def rows(self, facts: PublicFacts, position: int | None, told: BoundsNotice | None = None) -> Rows:
         """The rows of one class against the rest; None: of all."""
         labels, y = self.labels, self.y.values
         if labels is not None:
@@ -162,7 +162,7 @@ class InMemory(Intake):
 
 
 def raw_rows(
-    X: Any, declared: Declared, bounds: Bounds | None, sample_weight: Any = None, person: Any = None
+    X: Any, declared: UnitDeclaration, bounds: Bounds | None, sample_weight: Any = None, person: Any = None
 ) -> RawRows:
     """The data of a fit, its ids and weights apart from X. No value is looked at.
 

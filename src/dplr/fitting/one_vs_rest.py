@@ -45,7 +45,7 @@ class _Share(NamedTuple):
     composed: str
 
 
-class Planned(NamedTuple):
+class ReleasePlan(NamedTuple):
     """The plan of one release: of one model, or of one for each class against the rest.
 
     Attributes
@@ -71,7 +71,7 @@ class Planned(NamedTuple):
         """The expected effect of noise on each model; None where public facts do not tell it."""
         return expected(self.mechanism, self.plan, self.statement.eps)
 
-    def drawn_from(self, source: Source) -> Planned:
+    def drawn_from(self, source: Source) -> ReleasePlan:
         """The plan with statements that say whether their noise can be drawn again."""
         return self.stating(reproducible=source.reproducible)
 
@@ -79,7 +79,7 @@ class Planned(NamedTuple):
     def _statements(self) -> tuple[PrivacyStatement, PrivacyStatement]:
         return self.plan.statement, self.statement
 
-    def stating(self, **facts: Any) -> Planned:
+    def stating(self, **facts: Any) -> ReleasePlan:
         """The plan with these fields in the statement of each model and in that of all models."""
         if all(getattr(stated, name) == fact for name, fact in facts.items() for stated in self._statements):
             return self  # as most plans do: six copies of frozen values are 6 % of the time of a small fit
@@ -89,7 +89,7 @@ class Planned(NamedTuple):
 
 def plan_models(
     mechanism: Mechanism, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()
-) -> Planned:
+) -> ReleasePlan:
     """One model alone, or one for each of more than two classes against the rest: eps and delta together.
 
     Raises ValueError for what the mechanism cannot promise, with more classes for shares of eps and delta.
@@ -97,7 +97,7 @@ def plan_models(
     if is_several(classes):
         return _plan_classes(mechanism, problem, eps, delta, classes)
     plan = mechanism.plan(problem, eps, delta)
-    return Planned(mechanism, plan, plan.statement)
+    return ReleasePlan(mechanism, plan, plan.statement)
 
 
 def fit_models(
@@ -140,7 +140,9 @@ def is_several(classes: Sequence[Any] | NDArray[Any] | None) -> bool:
     return classes is not None and len(classes) > 2
 
 
-def _plan_classes(mechanism: Mechanism, problem: Problem, eps: float, delta: float, classes: Sequence[Any]) -> Planned:
+def _plan_classes(
+    mechanism: Mechanism, problem: Problem, eps: float, delta: float, classes: Sequence[Any]
+) -> ReleasePlan:
     k = len(classes)
     if problem.w0 is not None:
         remedy = "Public coefficients belong to one model: fit one class against the rest at a time."
@@ -148,7 +150,7 @@ def _plan_classes(mechanism: Mechanism, problem: Problem, eps: float, delta: flo
     if (joint := mechanism.joint) is not None:
         plan = joint.plan(problem, eps, delta, tuple(classes))
         fact = f"{k} models, each of one class against the rest, from one release of the sums of all classes"
-        return Planned(mechanism, plan, replace(plan.statement, assumptions=(*plan.statement.assumptions, fact)))
+        return ReleasePlan(mechanism, plan, replace(plan.statement, assumptions=(*plan.statement.assumptions, fact)))
     share = _share(mechanism, problem, eps, delta, k)
     one = share.plan.statement
     named = f"eps = {one.eps:.6g}" + (f", delta = {one.delta:.6g}" if one.delta else "")
@@ -163,7 +165,7 @@ def _plan_classes(mechanism: Mechanism, problem: Problem, eps: float, delta: flo
         assumptions=(*one.assumptions, fact),
         source=f"{one.source}; dplr one_vs_rest.md",
     )
-    return Planned(mechanism, share.plan, statement)
+    return ReleasePlan(mechanism, share.plan, statement)
 
 
 def _share(mechanism: Mechanism, problem: Problem, eps: float, delta: float, k: int) -> _Share:

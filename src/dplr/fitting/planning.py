@@ -19,10 +19,10 @@ from dplr.bounds.kinds import short
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep, ball_prep, layout_prep
 from dplr.fitting.aims import COEFFICIENTS, check_table, choose_table
-from dplr.fitting.one_vs_rest import Planned, is_several, plan_models
+from dplr.fitting.one_vs_rest import ReleasePlan, is_several, plan_models
 from dplr.fitting.pretraining import Public, PublicData, PublicLike, column_names, read_public, start
-from dplr.fitting.ranges import CHOICES, Ranges, choice_for, clippable, plan_ranges, stated
-from dplr.fitting.units import ClassWeight, Declared, with_classes
+from dplr.fitting.ranges import CHOICES, Ranges, choice_for, clippable, plan_ranges, with_ranges
+from dplr.fitting.units import ClassWeight, UnitDeclaration, with_classes
 from dplr.mechanisms import as_mechanism, check_mechanism
 from dplr.mechanisms.automatic import AUTO, choose
 from dplr.mechanisms.protocol import AIMS, Mechanism, MechanismLike, Tabled
@@ -158,11 +158,12 @@ class PublicFacts:
         problem = replace(problem, assumptions=tuple(facts), w0=w0)
         return replace(problem, clippable=clippable(choice_for(self.aim, self.ranges), problem, self.prep))
 
-    def planned(self, eps: float) -> Planned:
+    def planned(self, eps: float) -> ReleasePlan:
         """The release of a fit: one model, or one for each of more than two classes; ranges before, if any."""
-        return self._of_least_noise(eps).stating(uncovered=self.uncovered)
+        planned = self._of_least_noise(eps)
+        return planned.stating(uncovered=self.uncovered) if self.uncovered else planned
 
-    def _of_least_noise(self, eps: float) -> Planned:
+    def _of_least_noise(self, eps: float) -> ReleasePlan:
         """The plan without a delta where its noise is smaller than that for the delta, and else with it."""
         mechanism, problem = self._mechanism_and_problem(eps)
         planned = self._with_ranges(mechanism, problem, eps, self.delta)
@@ -201,7 +202,7 @@ class PublicFacts:
         name, reason = choose(self.loss, self.n_rows, len(self.model_labels), eps, self.delta)
         return as_mechanism(name), reason
 
-    def _with_ranges(self, mechanism: Mechanism, problem: Problem, eps: float, delta: float) -> Planned:
+    def _with_ranges(self, mechanism: Mechanism, problem: Problem, eps: float, delta: float) -> ReleasePlan:
         """The plan with noise for this delta; ranges may have a share of eps."""
         ranges = plan_ranges(choice_for(self.aim, self.ranges), mechanism, problem, self.prep, eps, delta)
         if ranges is None:
@@ -217,12 +218,12 @@ class PublicFacts:
         except ValueError:  # this ridge costs more than ranges leave
             return plan_models(mechanism, problem, eps, delta, self.model_labels)
 
-    def _within(self, ranges: Ranges, mechanism: Mechanism, problem: Problem, eps: float, delta: float) -> Planned:
+    def _within(self, ranges: Ranges, mechanism: Mechanism, problem: Problem, eps: float, delta: float) -> ReleasePlan:
         """The plan of ranges, and of models in them with what they leave of eps."""
         planned = plan_models(mechanism, problem, ranges.remainder, delta, self.model_labels)
-        return planned._replace(statement=stated(planned.statement, ranges, eps), ranges=ranges)
+        return planned._replace(statement=with_ranges(planned.statement, ranges, eps), ranges=ranges)
 
-    def _pure(self, mechanism: Mechanism, problem: Problem, eps: float, gaussian: float | None) -> Planned | None:
+    def _pure(self, mechanism: Mechanism, problem: Problem, eps: float, gaussian: float | None) -> ReleasePlan | None:
         """The plan without a delta, where its noise is smaller than Gaussian noise; None where it is not."""
         if gaussian is None:
             return None
@@ -290,7 +291,7 @@ def unused_sentence(delta: float) -> str:
     return f"pure noise, which does not use delta = {delta:g}"
 
 
-def _without_delta(planned: Planned, unused: float, why: str) -> Planned:
+def _without_delta(planned: ReleasePlan, unused: float, why: str) -> ReleasePlan:
     """The plan with a statement that says why it does not use this delta."""
     calibration = f"{planned.statement.calibration}; {why}"
     plan, statement = planned.plan, replace(planned.statement, calibration=calibration, unused_delta=unused)
@@ -331,7 +332,7 @@ def public_facts(
         raise ValueError(sentence("n_features", "is required without bounds", None))
     loss = known_loss(model)
     classes = codebook.target_classes() if codebook is not None and loss.classification else None
-    unit = Declared.of(person, rows_per_person, weight_bounds, codebook).unit()
+    unit = UnitDeclaration.of(person, rows_per_person, weight_bounds, codebook).unit()
     return PublicFacts(
         loss=loss,
         mechanism=mechanism,

@@ -221,11 +221,11 @@ class _PublicRows(ArrayRows):
     def total(self, query: Any, coef: Any = None, rows: Selection = ALL) -> Any:
         """Sum the query; refuse unknown labels and say what was clipped."""
         total = self.sum(query, coef, rows)
-        _judge(total.faults, self.geometry.half_width is not None, self.columns)
+        _check_faults(total.faults, self.geometry.half_width is not None, self.columns)
         return total
 
 
-def _judge(faults: Faults, bounded: bool, columns: Sequence[str]) -> None:
+def _check_faults(faults: Faults, bounded: bool, columns: Sequence[str]) -> None:
     if faults.unknown_labels:
         got = f"{faults.unknown_labels} of {faults.rows} rows with another"
         raise ValueError(sentence("public", "must hold only the two labels of y", got, "Recode its labels."))

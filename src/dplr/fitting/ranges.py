@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dplr._kit.validation import sentence
 from dplr.bounds.scaling import Prep
+from dplr.mechanisms.drawing import noisy_cells
 from dplr.mechanisms.protocol import AIMS, Mechanism
 from dplr.noise import Source
 from dplr.privacy import sensitivity
@@ -80,7 +81,7 @@ def plan_ranges(
     return Ranges(problem, columns, share, remainder, _blocks(problem, len(columns), share))
 
 
-def stated(statement: PrivacyStatement, ranges: Ranges, eps: float) -> PrivacyStatement:
+def with_ranges(statement: PrivacyStatement, ranges: Ranges, eps: float) -> PrivacyStatement:
     """One statement of the ranges and of the models that are fitted in them, which `statement` is about: theorem 2."""
     total = eps if statement.eps <= ranges.remainder else (statement.eps + ranges.eps) * (1 + 2.0**-50)
     cost = "without noise" if math.isinf(eps) else f"for eps = {ranges.eps:.6g}; the models have {statement.eps:.6g}"
@@ -108,12 +109,9 @@ def drawn(total: Total, ranges: Ranges, source: Source) -> dict[str, Vector]:
         raise RuntimeError("ranges would release more numbers, or fewer, than were paid for: a fault of dplr")
     for name, width, factor in ((SUMS, geometry.d, geometry.intercept), (SQUARES, columns, 1.0)):
         block = ranges.released[name]
-        half, exponent = math.frexp(block.grid * factor)
-        assert half == 0.5  # both are powers of two
-        value = total.integers(exponent - 1, (columns, width))
-        if block.units:
-            value = value + source.laplace(block.units, len(value))
-        released[name] = np.asarray(value * block.grid, np.float64)
+        half, exponent = math.frexp(factor)
+        assert half == 0.5  # a power of two
+        released[name] = noisy_cells(total, block, (columns, width), source, exponent - 1)
     return released
 
 

@@ -17,7 +17,7 @@ from dplr.bounds.scaling import Prep
 from dplr.fitting import run as fitting
 from dplr.fitting.history import read_history
 from dplr.fitting.intake import InMemory, Intake
-from dplr.fitting.one_vs_rest import Planned
+from dplr.fitting.one_vs_rest import ReleasePlan
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.ranges import intervals as ranges_of
 from dplr.ledger.budget import Budget
@@ -27,12 +27,12 @@ from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.fit import Fit, History
 from dplr.problem.losses.link import LOGIT, Link
 from dplr.problem.plan import Plan
-from dplr.rows import FaultyRows, Labels, Rows, Told
+from dplr.rows import BoundsNotice, FaultyRows, Labels, Rows
 from dplr.rows.queries.moments import Moments
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Ready:
+class FitInput:
     """Rows before a fit.
 
     Attributes
@@ -61,9 +61,9 @@ class Ready:
         names = [repr(label) for label in (*(columns or ()), *(facts.classes or ()))]
         return digest(self.name, self.weight_column, names, facts.unit, facts.loss, facts.prep)
 
-    def take(self, indices: NDArray[np.intp], n_rows: int | None) -> Ready:
+    def take(self, indices: NDArray[np.intp], n_rows: int | None) -> FitInput:
         """Some of the rows, and how many of them are public."""
-        return Ready(self.memory.take(indices), replace(self.facts, n_rows=n_rows), self.name)
+        return FitInput(self.memory.take(indices), replace(self.facts, n_rows=n_rows), self.name)
 
     @contextlib.contextmanager
     def explaining(self) -> Iterator[None]:
@@ -101,7 +101,7 @@ class Record:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Released:
+class FittedRelease:
     """One release under one statement: its record, and the coefficients and the history of each model."""
 
     record: Record
@@ -120,25 +120,25 @@ class Released:
 
 
 def release(
-    ready: Ready,
-    planned: Sequence[Planned],
+    ready: FitInput,
+    planned: Sequence[ReleasePlan],
     ledger: Budget,
     source: Source,
     track: Track,
-    keep: Callable[[list[Released]], bytes | None] | None = None,
-) -> list[Released]:
+    keep: Callable[[list[FittedRelease]], bytes | None] | None = None,
+) -> list[FittedRelease]:
     """One release for each plan of the facts, all done and paid for when this returns; `keep` makes a file of them."""
     ready.intake.check_plans([entry.plan for entry in planned])
-    notice = Told()
+    notice = BoundsNotice()
     # Faults of the columns are raised here, before anything is reserved.
     every = ready.intake.rows(ready.facts, None, notice)
 
     def models(position: int | None) -> Rows:
         return every if position is None else ready.intake.rows(ready.facts, position, notice)
 
-    releases: list[Released] = []
+    releases: list[FittedRelease] = []
 
-    def finish(done: list[tuple[PrivacyStatement, fitting.Done]]) -> bytes | None:
+    def finish(done: list[tuple[PrivacyStatement, fitting.Outcome]]) -> bytes | None:
         for plan, (statement, outcome) in zip(planned, done, strict=True):
             releases.append(_released(ready.facts, ready.intake.labels, plan, statement, outcome))
         return None if keep is None else keep(releases)
@@ -149,7 +149,7 @@ def release(
     return releases
 
 
-def blank(ready: Ready, planned: Planned) -> Released:
+def blank(ready: FitInput, planned: ReleasePlan) -> FittedRelease:
     """A release of this plan with zeros for its numbers: all else of it is known before anything is reserved."""
     plan, about, several = planned.plan, planned.mechanism.about, len(ready.facts.model_labels)
     stated = plan.statement.released
@@ -164,11 +164,11 @@ def blank(ready: Ready, planned: Planned) -> Released:
     if (ranges := planned.ranges) is not None:
         numbers = {name: np.zeros(block.shape) for name, block in ranges.released.items()}
         intervals = ranges_of(numbers, ranges.released, ranges.problem, ranges.columns)
-    done = fitting.Done(fits, numbers, intervals)
+    done = fitting.Outcome(fits, numbers, intervals)
     return _released(ready.facts, ready.intake.labels, planned, planned.statement, done)
 
 
-def check_values(ready: Ready, planned: Planned) -> None:
+def check_values(ready: FitInput, planned: ReleasePlan) -> None:
     """Raise for whatever a fit with this plan would refuse of the rows: nothing is drawn."""
     rows = ready.intake.rows(ready.facts, None)
     planned.mechanism.check_rows(rows, planned.plan.problem)
@@ -176,8 +176,8 @@ def check_values(ready: Ready, planned: Planned) -> None:
 
 
 def _released(
-    facts: PublicFacts, labels: Labels | None, planned: Planned, statement: PrivacyStatement, done: fitting.Done
-) -> Released:
+    facts: PublicFacts, labels: Labels | None, planned: ReleasePlan, statement: PrivacyStatement, done: fitting.Outcome
+) -> FittedRelease:
     fits, mechanism = done.fits, planned.mechanism
     plan, parts = Plan(facts.problem, fits[0].statement), [fit.released for fit in fits]
     if done.intervals is None:
@@ -188,7 +188,7 @@ def _released(
     bounds = None if facts.features is not None else facts.bounds
     link = mechanism.link(planned.plan)
     record = Record(mechanism, plan, prep, parts, done.ranges, bounds, facts.features, link)
-    return Released(record, statement, [fit.coef for fit in fits], histories)
+    return FittedRelease(record, statement, [fit.coef for fit in fits], histories)
 
 
 def clipped(prep: Prep, mechanism: Mechanism, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]]) -> Prep:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dplr._kit.progress import Track, silent
 from dplr._kit.recorder import Recorder
 from dplr.fitting import ranges
-from dplr.fitting.one_vs_rest import Planned, fit_models
+from dplr.fitting.one_vs_rest import ReleasePlan, fit_models
 from dplr.fitting.silence import silence
 from dplr.ledger.budget import Budget, Reservation
 from dplr.mechanisms.protocol import Mechanism
@@ -29,7 +29,7 @@ T = TypeVar("T")
 Vector = NDArray[np.float64]
 
 
-class Done(NamedTuple):
+class Outcome(NamedTuple):
     """One release: the fits of all its models, and the ranges that were released before, if any.
 
     Attributes
@@ -46,14 +46,14 @@ class Done(NamedTuple):
 
 def run(
     models: Callable[[int | None], Rows],
-    planned: Sequence[Planned],
+    planned: Sequence[ReleasePlan],
     classes: int,
     ledger: Budget,
     source: Source,
     track: Track = silent,
-    keep: Callable[[list[tuple[PrivacyStatement, Done]]], bytes | None] | None = None,
+    keep: Callable[[list[tuple[PrivacyStatement, Outcome]]], bytes | None] | None = None,
     subject: Callable[[], str] = str,
-) -> list[tuple[PrivacyStatement, Done]]:
+) -> list[tuple[PrivacyStatement, Outcome]]:
     """Follow each plan and account for all of them: statements, and the fits of all models; see `fit_models`.
 
     The ledger refuses before a row is read: all fits fit into the budget, or none is begun. A fault in the data raises
@@ -66,7 +66,7 @@ def run(
     plans = [marked[id(plan)] for plan in planned]
     statements = [plan.statement for plan in plans]
 
-    def work() -> list[tuple[PrivacyStatement, Done]]:
+    def work() -> list[tuple[PrivacyStatement, Outcome]]:
         recorded = models if source.recorder is None else functools.partial(_recorded, models, source.recorder)
         return list(zip(statements, _fits(recorded, plans, classes, source, track), strict=True))
 
@@ -75,35 +75,34 @@ def run(
 
 def _fits(
     models: Callable[[int | None], Rows],
-    planned: Sequence[Planned],
+    planned: Sequence[ReleasePlan],
     classes: int,
     source: Source,
     track: Track,
-) -> list[Done]:
+) -> list[Outcome]:
     """The fits of all plans: plans without ranges together, plans with ranges one by one, since each has its own."""
     moments = _checked_moments(models(None), planned)
     together: dict[Mechanism, list[Plan]] = {}
     for entry in planned:
         if entry.ranges is None:
             together.setdefault(entry.mechanism, []).append(entry.plan)
-    fits = {
-        mechanism: iter(fit_models(models, mechanism, plans, classes, source, track))
-        for mechanism, plans in together.items()
-    }
+    fits: dict[Mechanism, Iterator[list[Fit]]] = {}
+    for mechanism, plans in together.items():
+        fits[mechanism] = iter(fit_models(models, mechanism, plans, classes, source, track))
     done = []
     for entry in planned:
         if entry.ranges is None or moments is None:
-            done.append(Done(next(fits[entry.mechanism]), {}, None))
+            done.append(Outcome(next(fits[entry.mechanism]), {}, None))
             continue
         numbers = ranges.drawn(moments, entry.ranges, source)
         parts = ranges.intervals(numbers, entry.ranges.released, entry.ranges.problem, entry.ranges.columns)
         narrowed = functools.partial(_narrowed, models, parts)
         (of_models,) = fit_models(narrowed, entry.mechanism, [entry.plan], classes, source, track)
-        done.append(Done(of_models, numbers, parts))
+        done.append(Outcome(of_models, numbers, parts))
     return done
 
 
-def _checked_moments(rows: Rows, planned: Sequence[Planned]) -> Total | None:
+def _checked_moments(rows: Rows, planned: Sequence[ReleasePlan]) -> Total | None:
     """The sums from which ranges are released; faults of the rows are raised now, before any noise is drawn.
 
     Every mechanism looks at the rows first: one that refuses them must not come after the noise of another.
@@ -138,7 +137,7 @@ def accounted(
     that is resumed are removed when the reservation ends; `subject` names the sums in them.
     """
     reservation = ledger.reserve(*statements)
-    drawing, done = _Drawing(reservation), None
+    drawing, done = _DrawNotice(reservation), None
     with silence() if ledger.strict else contextlib.nullcontext():
         try:
             with source.told_first(drawing), source.recording(reservation.recorder, subject):
@@ -165,7 +164,7 @@ def _closed(recorder: Recorder | None) -> Iterator[None]:
             recorder.close()
 
 
-class _Drawing:
+class _DrawNotice:
     """Tells a ledger that noise is about to be drawn, and remembers whether it was told."""
 
     def __init__(self, reservation: Reservation) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.validation import sentence
-from dplr.fitting.one_vs_rest import Planned
+from dplr.fitting.one_vs_rest import ReleasePlan
 from dplr.fitting.planning import PublicFacts
 from dplr.privacy.composition import basic, exact, float_down, pure_eps_of_rho, pure_rho, rho_of
 from dplr.privacy.gaussian import gaussian_eps
@@ -45,7 +45,7 @@ class SearchPlan:
     noise : scale of the noise on a score, in units; 0 for a partition.
     """
 
-    planned: tuple[Planned, ...]
+    planned: tuple[ReleasePlan, ...]
     statement: PrivacyStatement
     naive: tuple[float, float]
     law: Law | None = None
@@ -92,7 +92,7 @@ def plan_partition(facts: Sequence[PublicFacts], sizes: Sequence[int], eps: floa
     assumption = (
         f"chosen by a private search: {len(facts)} candidates, each fitted to a part of its own of all "
         f"{facts[0].n_rows} records (the number of records above is that of the part), cut by position (seed {seed}), "
-        "and one taken by the exponential mechanism for its score on a last part"
+        "and one taken by permute-and-flip for its score on a last part"
     )
     largest = max(eps, *(statement.eps for statement in statements))
     return _plan(planned, facts[0], (largest, delta), assumption, "parallel composition of parts", "theorem 1")
@@ -152,7 +152,7 @@ def _renyi_plan(facts: Sequence[PublicFacts], eps: float, law: Law) -> SearchPla
     return None
 
 
-def _planned(facts: Sequence[PublicFacts], eps: float) -> tuple[Planned, ...]:
+def _planned(facts: Sequence[PublicFacts], eps: float) -> tuple[ReleasePlan, ...]:
     """The plan of each candidate; a candidate that has none is named."""
     planned = []
     for place, candidate in enumerate(facts):
@@ -164,7 +164,7 @@ def _planned(facts: Sequence[PublicFacts], eps: float) -> tuple[Planned, ...]:
 
 
 def _stopping_plan(
-    planned: tuple[Planned, ...], facts: PublicFacts, total: tuple[float, float], law: Law, noise: int, theorem: str
+    planned: tuple[ReleasePlan, ...], facts: PublicFacts, total: tuple[float, float], law: Law, noise: int, theorem: str
 ) -> SearchPlan:
     assumption = (
         f"chosen by a private search: {len(planned)} candidates, drawn uniformly with replacement, a secret number of "
@@ -175,7 +175,7 @@ def _stopping_plan(
 
 
 def _plan(
-    planned: tuple[Planned, ...],
+    planned: tuple[ReleasePlan, ...],
     facts: PublicFacts,
     total: tuple[float, float],
     assumption: str,

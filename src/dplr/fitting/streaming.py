@@ -17,7 +17,7 @@ from dplr.fitting.units import ClassWeight, with_classes
 from dplr.privacy.unit import Unit
 from dplr.problem.losses import Loss
 from dplr.problem.plan import Plan
-from dplr.rows import FROM_DATA, FaultyRows, LabelRule, Labels, PersonCounts, Rows, Target, Told, as_table
+from dplr.rows import FROM_DATA, BoundsNotice, FaultyRows, LabelRule, Labels, PersonCounts, Rows, Target, as_table
 from dplr.rows.streams import Recipe, StreamedRows, StreamSource, Weighing, one_pass
 from dplr.rows.streams.engines.lazy import LazyPart
 from dplr.rows.streams.passes import CountPass, PersonPass, Persons
@@ -78,7 +78,7 @@ class Streamed(Intake):
         weighting = person, data.weight_column, unit.rows_per_person, unit.weight_max, class_weight
         return replace(self, count=count, weighing=Weighing(*weighting, strict, counts)), unit
 
-    def rows(self, facts: PublicFacts, position: int | None, told: Told | None = None) -> Rows:
+    def rows(self, facts: PublicFacts, position: int | None, told: BoundsNotice | None = None) -> Rows:
         """The rows of one class against the rest; None: of all."""
         layout = facts.layout
         columns = facts.columns if layout is None or not layout.named else layout.features
@@ -163,7 +163,7 @@ def rows_without_target(stream: Stream, features: Sequence[str], prep: Prep) -> 
     return Streamed(stream, None, count=count_rows(stream)).summed(recipe)
 
 
-def opened(X: Any, y: Any, person: Any, sample_weight: Any, progress: bool) -> tuple[Any, Any, Streamed | None]:
+def as_streamed(X: Any, y: Any, person: Any, sample_weight: Any, progress: bool) -> tuple[Any, Any, Streamed | None]:
     """X and y in memory; or a table without rows that stands for X, its target, and the rows.
 
     `y` may name a column of X. Raises ValueError or TypeError for a stream whose columns are not given by their names.

@@ -20,7 +20,7 @@ USUAL_CAP = "About twice the population over the sample is usual, which a survey
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class UnitDeclaration:
     """The declaration of persons and weights.
 
     Attributes
@@ -36,7 +36,7 @@ class Declared:
     weight_max: float | None = None
 
     @classmethod
-    def of(cls, person: Any, rows_per_person: Any, weight_bounds: Any, bounds: Bounds | None) -> Declared:
+    def of(cls, person: Any, rows_per_person: Any, weight_bounds: Any, bounds: Bounds | None) -> UnitDeclaration:
         """Parameters and bounds together; refused where they contradict each other."""
         parameters = cls(
             None if person is None else check_name("person", person),

@@ -2,7 +2,7 @@
 
 `handle.Ledger` is what users hold. A fit reserves before its first row is read and commits before anything is released
 (`reservation.py`); `account.py` knows what is left by the rules of `privacy/rules.py`, and `transactions.py` keeps it
-in SQLite. All handles of one file share an `Opened` value there. A fit that did not end is given back or resumed:
+in SQLite. All handles of one file share a `LedgerAccess` value there. A fit that did not end is given back or resumed:
 `resuming.py`, and `journal.py` for what it had done.
 
 >>> import dplr, pathlib, tempfile

@@ -8,7 +8,7 @@ from dplr.ledger.budget import Stated
 from dplr.ledger.entries import Entry, Terms
 from dplr.ledger.room import room_of
 from dplr.ledger.terms import Price, checked_kind, cost_of, price_of, statements_of
-from dplr.ledger.transactions import Opened
+from dplr.ledger.transactions import LedgerAccess
 from dplr.privacy.statement import PrivacyStatement
 
 
@@ -16,7 +16,7 @@ class Account:
     """The part of a ledger that reads its file and writes nothing."""
 
     __slots__ = ("_opened",)
-    _opened: Opened
+    _opened: LedgerAccess
 
     @property
     def path(self) -> str:

@@ -124,7 +124,7 @@ def check_file(path: str) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(sentence("ledger", what, path, "This is a folder: name a file in it."))
     if not stat.S_ISREG(status.st_mode):
-        raise ValueError(sentence("ledger", what, path, "This is no regular file."))
+        raise ValueError(sentence("ledger", what, path, "This is not a regular file."))
     if status.st_nlink > 1:
         _remove_leftovers(path)
         if os.lstat(path).st_nlink > 1:

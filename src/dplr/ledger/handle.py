@@ -28,7 +28,7 @@ from dplr.ledger.terms import (
     checked_text,
     statements_of,
 )
-from dplr.ledger.transactions import Opened
+from dplr.ledger.transactions import LedgerAccess
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.rules import rule_for
 from dplr.privacy.statement import PrivacyStatement
@@ -140,7 +140,7 @@ class Ledger(Recovery):
             _create(file, parameters)
         with transactions.reading(file) as (_, terms):
             check_agreement(parameters, terms, file)
-        self._opened = Opened(file, terms.id, terms.strict, label)
+        self._opened = LedgerAccess(file, terms.id, terms.strict, label)
 
     def labelled(self, label: str | None) -> Ledger:
         """A handle of this ledger with a label for new entries, which names the data.
@@ -394,7 +394,7 @@ def _create(path: str, parameters: dict[str, Any]) -> None:
         ledger_file.create(path, terms)
 
 
-def _handle(opened: Opened) -> Ledger:
+def _handle(opened: LedgerAccess) -> Ledger:
     """A handle of a ledger that was opened before; the file is looked at when it is used."""
     ledger = Ledger.__new__(Ledger)
     ledger._opened = opened

@@ -6,10 +6,11 @@ import contextlib
 import glob
 import os
 
+from dplr._kit.recorder import sum_of_draw
 from dplr._kit.validation import sentence
 from dplr._kit.warnings import warn
 from dplr.ledger.journal import Journal, name_of
-from dplr.ledger.transactions import Unended
+from dplr.ledger.transactions import EntryState
 
 _HOLDER = "holder"
 _SPENT = "A second draw would be a choice among two: the cost stays spent."
@@ -101,8 +102,9 @@ def check_proof(journal: Journal | None, holder: str | None) -> None:
     keys = set(journal.keys())
     if f"{_HOLDER} {holder}" not in keys:
         raise ValueError(sentence("journal", rule, "that of a driver which did not draw", _SPENT))
-    if begun := [key for key in keys if key.startswith("draw ") and f"sum {key[5:]}" not in keys]:
-        raise ValueError(sentence("journal", rule, f"`{begun[0]}` without its sum", _SPENT))
+    for key in sorted(keys):
+        if (sum_ := sum_of_draw(key)) is not None and sum_ not in keys:
+            raise ValueError(sentence("journal", rule, f"`{key}` without its sum", _SPENT))
 
 
 def hand_over(journal: Journal | None, before: str | None, holder: str) -> None:
@@ -112,7 +114,7 @@ def hand_over(journal: Journal | None, before: str | None, holder: str) -> None:
     journal.record(f"{_HOLDER} {holder}", b"")
 
 
-def remove_unproved(ledger: str, token: str, entry: Unended) -> None:
+def remove_unproved(ledger: str, token: str, entry: EntryState) -> None:
     """Remove the journal of a fit that drew, if its process is gone and nobody may go on with it."""
     with contextlib.suppress(OSError, ValueError), Journal.reopen(ledger, token, entry.code or "") as journal:
         try:

@@ -8,7 +8,7 @@ from dplr.ledger.account import Account
 from dplr.ledger.budget import Reservation, Stated
 from dplr.ledger.entries import Entry
 from dplr.ledger.recording import remove_journal
-from dplr.ledger.resuming import check_recoverable, code_of, named, reason, resumed, sweep
+from dplr.ledger.resuming import check_recoverable, code_of, entries_named, reason, resumed, sweep
 from dplr.privacy.statement import PrivacyStatement
 
 
@@ -54,7 +54,7 @@ class Recovery(Account):
         """
         check_recoverable(self._opened, "give back")
         with self._opened.writing() as (connection, _):
-            token, entries = named(self._opened, connection, name)
+            token, entries = entries_named(self._opened, connection, name)
             candidates = [entry for entry in entries if entry.state in ("reserved", "set aside")]
             if not candidates:
                 raise ValueError(sentence("entry", "must be reserved or set aside", name, reason(entries)))
@@ -133,7 +133,7 @@ class Recovery(Account):
         As `entries`.
         """
         with self._opened.reading() as (connection, _):
-            _, siblings = named(self._opened, connection, name)
+            _, siblings = entries_named(self._opened, connection, name)
             numbers = {entry.number for entry in siblings}
             return [entry for entry in transactions.entries(connection) if entry.number in numbers]
 
@@ -174,7 +174,7 @@ class Recovery(Account):
         []
         """
         with self._opened.reading() as (connection, _):
-            token, _ = named(self._opened, connection, name)
+            token, _ = entries_named(self._opened, connection, name)
             body = transactions.kept(connection, token)
         if body is None:
             remedy = "It was delivered, has no file, or was not committed. See ledger.kept()."
@@ -203,7 +203,7 @@ class Recovery(Account):
         Removes released numbers, and secret journals with which nobody goes on; the entry and its cost stay.
         """
         with self._opened.writing() as (connection, _):
-            token, _ = named(self._opened, connection, name)
+            token, _ = entries_named(self._opened, connection, name)
             transactions.drop(connection, token)
         sweep(self._opened)
 

@@ -15,16 +15,18 @@ from dplr.ledger.pieces import piece_of
 from dplr.ledger.recording import Recording, remove_journal
 from dplr.ledger.room import counted, room_of
 from dplr.ledger.terms import cost_of, refusal, statements_of
-from dplr.ledger.transactions import Opened
+from dplr.ledger.transactions import LedgerAccess
 from dplr.privacy.statement import PrivacyStatement
 
 MOST_BYTES = 64 << 20  # of the file of a release that is kept: the limit of a model file
 
 
-class _Held:
+class _OpenReservation:
     """Entries of one reservation in the file, as one driver holds them: resuming.md has the states and the proof."""
 
-    def __init__(self, opened: Opened, token: str, holder: str, count: int, recorder: Recording | None = None) -> None:
+    def __init__(
+        self, opened: LedgerAccess, token: str, holder: str, count: int, recorder: Recording | None = None
+    ) -> None:
         self._opened, self.token, self._holder, self._count = opened, token, holder, count
         self.recorder = recorder
         self._state = "drawing" if recorder is not None and recorder.begun else "reserved"
@@ -71,7 +73,7 @@ class _Held:
 class _Spent:
     """Entries of one reservation in a strict ledger: spent for good. The file is the same however the fit ends."""
 
-    def __init__(self, opened: Opened, token: str, count: int) -> None:
+    def __init__(self, opened: LedgerAccess, token: str, count: int) -> None:
         self._opened, self.token, self._count, self._ended = opened, token, count, False
         self.recorder = None
 
@@ -91,7 +93,7 @@ class _Spent:
         self._ended = True
 
 
-def begin(opened: Opened, statements: Sequence[PrivacyStatement | Stated], code: str | None) -> Reservation:
+def begin(opened: LedgerAccess, statements: Sequence[PrivacyStatement | Stated], code: str | None) -> Reservation:
     """Reserve for a fit that begins now; with a code of the data, another process may resume it."""
     releases, holder = statements_of(statements, some=False), secrets.token_hex(16)
     token = insert(opened, releases, holder, code)
@@ -100,7 +102,11 @@ def begin(opened: Opened, statements: Sequence[PrivacyStatement | Stated], code:
 
 
 def insert(
-    opened: Opened, statements: Sequence[PrivacyStatement], holder: str | None, code: str | None = None, times: int = 1
+    opened: LedgerAccess,
+    statements: Sequence[PrivacyStatement],
+    holder: str | None,
+    code: str | None = None,
+    times: int = 1,
 ) -> str:
     """Write the entries of a reservation, which has a holder where its fit begins now; returns its token."""
     with opened.writing() as (connection, terms):
@@ -117,10 +123,10 @@ def insert(
 
 
 def reservation_of(
-    opened: Opened, token: str, holder: str, count: int, recorder: Recording | None = None
+    opened: LedgerAccess, token: str, holder: str, count: int, recorder: Recording | None = None
 ) -> Reservation:
     """The reservation of that token, which has `count` entries."""
-    return _Spent(opened, token, count) if opened.strict else _Held(opened, token, holder, count, recorder)
+    return _Spent(opened, token, count) if opened.strict else _OpenReservation(opened, token, holder, count, recorder)
 
 
 def _lost(path: str) -> str:

@@ -26,14 +26,14 @@ from dplr.ledger.recording import (
 )
 from dplr.ledger.reservation import reservation_of
 from dplr.ledger.terms import checked_text, statements_of
-from dplr.ledger.transactions import Opened, Unended
+from dplr.ledger.transactions import EntryState, LedgerAccess
 from dplr.privacy.statement import PrivacyStatement
 
 _OTHERS = "See the entries with ledger.entries()."
 
 
 def resumed(
-    opened: Opened,
+    opened: LedgerAccess,
     name: int | str | None,
     statements: Sequence[PrivacyStatement | Stated],
     code: str,
@@ -47,7 +47,7 @@ def resumed(
             if name is None:
                 token, entries = _only(opened, connection, releases, code, journalled)
             else:
-                token, entries = named(opened, connection, name)
+                token, entries = entries_named(opened, connection, name)
             _check_same(entries, releases, code, entries[0].number if name is None else name, journalled)
             drew = entries[0].state == "drawing"
             if journalled:
@@ -61,19 +61,19 @@ def resumed(
     return reservation_of(opened, token, holder, len(releases), recording)
 
 
-def sweep(opened: Opened) -> None:
+def sweep(opened: LedgerAccess) -> None:
     """Remove journals of reservations that have ended, and of dead processes whose noise the journal does not prove."""
     for prefix in prefixes_of(opened.path):
         with opened.reading() as (connection, _):
             token = transactions.token_with(connection, prefix)
-            entries = [] if token is None else transactions.unended(connection, token, None)
+            entries = [] if token is None else transactions.entries_of(connection, token, None)
         if token is not None and all(entry.state in ("committed", "refunded") for entry in entries):
             remove_journal(opened.path, token)
         elif token is not None and entries[0].state == "drawing":
             remove_unproved(opened.path, token, entries[0])
 
 
-def check_recoverable(opened: Opened, what: str) -> None:
+def check_recoverable(opened: LedgerAccess, what: str) -> None:
     """Raise ValueError in a strict ledger, which resumes nothing and keeps nothing."""
     if opened.strict:
         rule = f"must not be strict to {what} a fit"
@@ -81,7 +81,7 @@ def check_recoverable(opened: Opened, what: str) -> None:
         raise ValueError(sentence("ledger", rule, opened.path, remedy))
 
 
-def code_of(opened: Opened, fingerprint: str | None) -> str:
+def code_of(opened: LedgerAccess, fingerprint: str | None) -> str:
     """The code of a fingerprint that the ledger keeps; no error shows the fingerprint."""
     check_recoverable(opened, "resume")
     checked = checked_text("fingerprint", fingerprint)
@@ -89,34 +89,36 @@ def code_of(opened: Opened, fingerprint: str | None) -> str:
         return transactions.code_of(connection, checked)
 
 
-def named(opened: Opened, connection: sqlite3.Connection, name: int | str) -> tuple[str, list[Unended]]:
+def entries_named(
+    opened: LedgerAccess, connection: sqlite3.Connection, name: int | str
+) -> tuple[str, list[EntryState]]:
     """The token of a reservation, and its entries."""
     if isinstance(name, bool) or not isinstance(name, int | str):
         raise TypeError(sentence("entry", "must be the number of an entry, or the token of a reservation", name))
     token = name if isinstance(name, str) else transactions.token_of(connection, name, opened.share)
-    entries = [] if token is None else transactions.unended(connection, token, opened.share)
+    entries = [] if token is None else transactions.entries_of(connection, token, opened.share)
     if token is None or not entries:
         raise ValueError(sentence("entry", f"must be one of {opened.path}", name, _OTHERS))
     return token, entries
 
 
 def _only(
-    opened: Opened,
+    opened: LedgerAccess,
     connection: sqlite3.Connection,
     statements: Sequence[PrivacyStatement],
     code: str,
     journalled: bool,
-) -> tuple[str, list[Unended]]:
+) -> tuple[str, list[EntryState]]:
     """The reservation with these statements and this fingerprint; of those that drew, one with a journal."""
     tokens = transactions.resumable(connection, opened.share)
     drew = transactions.resumable(connection, opened.share, "drawing")
     if journalled:
         tokens += [token for token in drew if has_journal(opened.path, token)]
-    reservations = {token: transactions.unended(connection, token, opened.share) for token in {*tokens, *drew}}
+    reservations = {token: transactions.entries_of(connection, token, opened.share) for token in {*tokens, *drew}}
     waiting = {token: reservations[token] for token in tokens}
     texts = [statement_text(statement) for statement in statements]
 
-    def has_texts(entries: Sequence[Unended]) -> bool:
+    def has_texts(entries: Sequence[EntryState]) -> bool:
         return [entry.statement for entry in entries] == texts
 
     matches = {token: entries for token, entries in waiting.items() if has_texts(entries)}
@@ -137,7 +139,7 @@ def _only(
     raise ValueError(sentence("ledger", rule, opened.path, remedy))
 
 
-def reason(entries: Sequence[Unended]) -> str:
+def reason(entries: Sequence[EntryState]) -> str:
     """The reason why a reservation is not resumed or given back."""
     if any(entry.state == "drawing" for entry in entries):
         return "It is drawing: its noise may have been drawn, so its cost stays spent."
@@ -145,7 +147,7 @@ def reason(entries: Sequence[Unended]) -> str:
 
 
 def _check_same(
-    entries: Sequence[Unended], statements: Sequence[PrivacyStatement], code: str, name: int | str, journalled: bool
+    entries: Sequence[EntryState], statements: Sequence[PrivacyStatement], code: str, name: int | str, journalled: bool
 ) -> None:
     """Refuse to resume with other statements or other data, and name the difference."""
     states = {entry.state for entry in entries}

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from dplr._kit.validation import SMALLEST_DELTA, SMALLEST_EPS
 from dplr.ledger import transactions
 from dplr.ledger.entries import Terms
-from dplr.ledger.transactions import Opened
+from dplr.ledger.transactions import LedgerAccess
 from dplr.privacy.guarantees import Gaussian, Neighbouring, Pure
 from dplr.privacy.rules import Cost, Costs, Rule, Shortage, added, rule_for
 
@@ -71,7 +71,7 @@ def rule_of(terms: Terms) -> Rule:
     return rule_for(terms.composition, terms.eps, terms.delta, Neighbouring(terms.neighbouring))
 
 
-def room_of(opened: Opened, connection: sqlite3.Connection, terms: Terms) -> Room:
+def room_of(opened: LedgerAccess, connection: sqlite3.Connection, terms: Terms) -> Room:
     """The room of a share, if this is one, and of the whole ledger."""
     ledger_limit = Limit(rule_of(terms), transactions.costs(connection), None)
     if opened.share is None:

@@ -18,7 +18,7 @@ from dplr.privacy.composition import KINDS, exact, float_down
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.rules import RULES, Cost, Costs, rule_for
 from dplr.privacy.statement import PrivacyStatement
-from dplr.privacy.words import delta_words
+from dplr.privacy.words import delta_number, delta_words
 
 
 def checked_path(path: Any) -> str:
@@ -144,12 +144,17 @@ def checked_share(
     if delta is None:
         delta = min(float_down(exact(terms.delta) * exact(eps) / exact(terms.eps)), terms.delta)
     limits = eps, check_delta(delta)
-    for unit, place, total in (("eps", 0, terms.eps), ("delta", 1, terms.delta)):
+    for place, total in enumerate((terms.eps, terms.delta)):
         rest = exact(total) - sum((exact(share[place]) for share in shares.values()), Fraction(0))
         if exact(limits[place]) > rest:
             rule = f"of share {name!r} must be at most {float_down(rest)}, what other shares leave of {total:g}"
             raise ValueError(
-                sentence(unit, rule, limits[place], "The limits of all shares add up to no more than that.")
+                sentence(
+                    ("eps", "delta")[place],
+                    rule,
+                    limits[place],
+                    "The limits of all shares add up to no more than that.",
+                )
             )
     rule_for(terms.composition, *limits, Neighbouring(terms.neighbouring))
     return limits
@@ -185,7 +190,7 @@ def obstacle(room: Room, costs: Costs) -> str:
             continue
         needed, rest = f"{shortage.needed:.6g}", down(shortage.left)
         if shortage.unit.startswith("delta"):
-            needed, rest = (delta_words(float(text)).removeprefix("= ") for text in (needed, rest))
+            needed, rest = (delta_number(float(text)) for text in (needed, rest))
         if needed == rest:
             needed, rest = repr(shortage.needed), repr(shortage.left)
         parts.append(f"too little {shortage.unit} ({needed} is needed, {rest} is left)")
@@ -219,7 +224,7 @@ _KINDS = {"pure": "a pure release", "gaussian": "Gaussian noise", "approx": "suc
 def _about_delta(delta: float, rest: tuple[float, float], terms: Terms) -> str:
     if delta > terms.delta and delta >= 2.0**-44:
         fits = f" A fit without delta= takes next to none, and fits up to eps = {down(rest[0])}." if rest[1] else ""
-        rule = f"The ledger's whole delta is {delta_words(terms.delta).removeprefix('= ')}, and its terms never change."
+        rule = f"The ledger's whole delta is {delta_number(terms.delta)}, and its terms never change."
         return f"{rule} Make one with a larger delta, such as delta=1e-5.{fits}"
     needs = "Objective perturbation always needs a delta of 2^-64 per model. " if delta < 2.0**-44 else ""
     if rest[1]:

@@ -70,7 +70,7 @@ def _connected(path: str) -> contextlib.closing[sqlite3.Connection]:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class LedgerAccess:
     """A ledger file that was opened, or one share of it.
 
     Attributes
@@ -219,7 +219,7 @@ def give_back(connection: sqlite3.Connection, reservation: str) -> list[int]:
     return [number for (number,) in rows]
 
 
-class Unended(NamedTuple):
+class EntryState(NamedTuple):
     """The facts of an entry that decide whether its reservation can be given back or resumed."""
 
     number: int
@@ -236,14 +236,14 @@ def token_of(connection: sqlite3.Connection, number: int, share: str | None) -> 
     return None if row is None else str(row[0])
 
 
-def unended(connection: sqlite3.Connection, reservation: str, share: str | None) -> list[Unended]:
+def entries_of(connection: sqlite3.Connection, reservation: str, share: str | None) -> list[EntryState]:
     """All entries of a reservation, in their order."""
     rows = connection.execute(
         "SELECT number, state, statement, fingerprint, holder FROM entry WHERE reservation = ? "
         "AND (? IS NULL OR share = ?) ORDER BY number",
         (reservation, share, share),
     )
-    return [Unended(*row) for row in rows]
+    return [EntryState(*row) for row in rows]
 
 
 def resumable(connection: sqlite3.Connection, share: str | None, state: str = "reserved") -> list[str]:

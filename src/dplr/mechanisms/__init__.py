@@ -44,7 +44,7 @@ SHORTHANDS: dict[str, Description] = {
 def as_mechanism(mechanism: MechanismLike) -> Mechanism:
     """A spec from its shorthand; a spec stays as it is. What `"auto"` stands for depends on a fit: see `automatic`."""
     if isinstance(mechanism, str) and mechanism in SHORTHANDS:
-        return _usual(SHORTHANDS[mechanism].kind)
+        return _default_spec(SHORTHANDS[mechanism].kind)
     if isinstance(mechanism, Mechanism) and SHORTHANDS.get(mechanism.about.name) == mechanism.about:
         return mechanism
     names = ", ".join(repr(name) for name in (AUTO, *SHORTHANDS))
@@ -53,7 +53,7 @@ def as_mechanism(mechanism: MechanismLike) -> Mechanism:
 
 
 @lru_cache
-def _usual(kind: Any) -> Mechanism:
+def _default_spec(kind: Any) -> Mechanism:
     """The spec with its default options, cached because a fit needs it three times."""
     spec: Mechanism = kind()
     return spec

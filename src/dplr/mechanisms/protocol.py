@@ -49,7 +49,8 @@ class Description:
     ----------
     name : the shorthand, which statements and model files carry.
     module, spec : where the class of the specs is, and its name.
-    words : name of the mechanism in reports.
+    title : name of the mechanism in prose.
+    words : what its noise is on, in a few words.
     laws : the laws that its noise may have where no delta was asked for, and where one was; `Law.NONE` for a mechanism
         without noise.
     arithmetic : `"integer"` or `"real-arithmetic"`, as its statements have it.
@@ -65,6 +66,7 @@ class Description:
     name: str
     module: str
     spec: str
+    title: str
     words: str
     laws: tuple[tuple[Law, ...], tuple[Law, ...]]
     arithmetic: str
@@ -79,6 +81,11 @@ class Description:
     def kind(self) -> Any:
         """The class of the specs; imports it."""
         return getattr(importlib.import_module(self.module), self.spec)
+
+    @property
+    def summary(self) -> str:
+        """The mechanism and its noise in one clause, for reports."""
+        return f"{self.title}: {self.words}"
 
     @property
     def private(self) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from dplr.bounds.declared import Bounds
 from dplr.fitting.planning import rows_sentence
-from dplr.fitting.units import Declared
+from dplr.fitting.units import UnitDeclaration
 from dplr.model_file.readers import either, integer, list_of, number, table, text
 from dplr.model_file.strict_json import refuse
 from dplr.privacy.statement import PrivacyStatement
@@ -54,9 +54,9 @@ def read_unit(where: str, value: Any) -> Unit:
 def check_unit(values: dict[str, Any], bounds: Bounds | None, statement: PrivacyStatement) -> None:
     """Bounds, labels, columns and assumptions are about the unit of the statement."""
     unit, where = statement.unit, "model.statement.unit"
-    declaration = Declared(unit.person, unit.rows_per_person, None, unit.weight_max)
+    declaration = UnitDeclaration(unit.person, unit.rows_per_person, None, unit.weight_max)
     cap = None if unit.weight_max is None else (0, unit.weight_max)
-    if replace(Declared.of(unit.person, unit.rows_per_person, cap, bounds), weight=None) != declaration:
+    if replace(UnitDeclaration.of(unit.person, unit.rows_per_person, cap, bounds), weight=None) != declaration:
         refuse(where, "must be that of the bounds", str(unit))
     column = values.get("weight_column")
     if column is not None and unit.weight_max is None:

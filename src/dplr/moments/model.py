@@ -169,7 +169,7 @@ class MomentModel(Inference):
             equations=[Equation("", small, self._units[np.ix_(keep, keep)], self._added[keep])],
             names=shown.names,
             references=shown.references,
-            title=f"{self._title} from {ABOUT.words.split(':')[0]}",
+            title=f"{self._title} from {ABOUT.title}",
             facts=self._facts,
             notes=(CLIPPED, *filter(None, [centred(layout.products, layout.features)])),
             against=compared_with(layout, shown.references, shown.coordinates),

@@ -18,15 +18,15 @@ from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep, layout_prep
 from dplr.estimators._base import source_of
 from dplr.estimators._strict import check_columns
+from dplr.fitting.memory import too_many
 from dplr.fitting.planning import check_loss, public_n_rows, pure_sentence, rows_sentence
-from dplr.fitting.room import too_many
 from dplr.fitting.run import accounted
 from dplr.fitting.silence import silence
 from dplr.fitting.streaming import count_rows, rows_without_target
 from dplr.fitting.units import refuse_units
 from dplr.ledger.budget import Budget
 from dplr.ledger.handle import LedgerLike, as_ledger
-from dplr.mechanisms.functional.drawing import add_noise
+from dplr.mechanisms.drawing import noisy_blocks
 from dplr.mechanisms.protocol import NOISES
 from dplr.moments.law import cells, plan_release, spread
 from dplr.moments.released import Party, ReleasedMoments, scaled_problem, single
@@ -220,7 +220,7 @@ def _numbers(rows: Rows, prep: Prep, plan: Plan, source: Source) -> dict[str, ND
     geometry = prep.geometry
     total = rows.total(Moments(geometry.d, True))
     parts = {name: (total, where, 0) for name, where in cells(geometry, plan.problem.neighbouring).items()}
-    return add_noise(parts, plan, source)
+    return noisy_blocks(parts, plan, source)
 
 
 def _assumed(layout: Layout, names: Sequence[str] | None, n_rows: int | None, neighbouring: str) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._core import IntegerSampler
-from dplr._kit.recorder import Recorder, digest, numbers_as_bytes, numbers_of
+from dplr._kit.recorder import Recorder, digest, draw_key, numbers_as_bytes, numbers_of, sum_key
 from dplr._kit.validation import check_count, sentence
 from dplr.noise import ideal
 from dplr.privacy.calibration import RATE_UNITS
@@ -111,7 +111,7 @@ class Source:
 
     def _stop_recording(self, recorder: Recorder) -> None:
         """Nobody goes on behind a draw that is not recorded: the journal is gone before it."""
-        if recorder.get(f"sum {self._calls + 1}") is not None:
+        if recorder.get(sum_key(self._calls + 1)) is not None:
             rule = "must be of the fit that is resumed, which drew its noise in another order"
             raise ValueError(sentence("journal", rule, "noise that is left over", "Resume with the first parameters."))
         recorder.end()
@@ -141,23 +141,23 @@ class Source:
         """
         self._calls += 1
         number, about = self._calls, digest(self._subject, about)
-        record = None if self.recorder is None else self.recorder.get(f"sum {number}")
+        record = None if self.recorder is None else self.recorder.get(sum_key(number))
         if record is not None:
             return numbers_of(record, about)
         value, recorder = exact(), self.recorder
         if recorder is None:
             return value + noise()
-        if recorder.get(f"draw {number}") is not None:
+        if recorder.get(draw_key(number)) is not None:
             raise RuntimeError("noise was drawn, and its sum is lost: drawn again, it would be a choice among two")
         recorder.begin()
         self._tell()
-        recorder.record(f"draw {number}", about.encode())
+        recorder.record(draw_key(number), about.encode())
         self._is_recorded = True
         try:
             value = value + noise()
         finally:
             self._is_recorded = False
-        recorder.record(f"sum {number}", numbers_as_bytes(about, value))
+        recorder.record(sum_key(number), numbers_as_bytes(about, value))
         return value
 
     def laplace(self, scale: int, size: int) -> NDArray[np.int64]:

@@ -26,7 +26,7 @@ from dplr.planner.assumptions import Assumptions
 from dplr.rows import resolve_labels
 
 Matrix = NDArray[np.float64]
-Drawn = tuple[Matrix, NDArray[Any]]
+NotebookView = tuple[Matrix, NDArray[Any]]
 
 MISSING_SHARE = 0.05  # of every column whose bounds say what a missing value counts as
 UNKNOWN = -1.0  # stands for a value that is not a declared level
@@ -44,7 +44,7 @@ class Population(Protocol):
         """The assumptions as sentences."""
         ...
 
-    def table(self, number: int, rows: int, scored: int) -> tuple[Drawn, Drawn]:
+    def table(self, number: int, rows: int, scored: int) -> tuple[NotebookView, NotebookView]:
         """Rows to fit and rows to score; the same for the same number."""
         ...
 
@@ -102,7 +102,7 @@ class MadeUp:
             rows.append(f"{self.assume.positive:.0%} of the labels are the second one")
         return tuple(rows)
 
-    def table(self, number: int, rows: int, scored: int) -> tuple[Drawn, Drawn]:
+    def table(self, number: int, rows: int, scored: int) -> tuple[NotebookView, NotebookView]:
         """Rows to fit and rows to score; the same for the same number."""
         rng = np.random.default_rng([self.assume.seed, number])
         X, parts = self._rows(rng, rows + scored)
@@ -186,7 +186,7 @@ class Resampled:
     def _order(self) -> NDArray[np.intp]:
         return np.random.default_rng(self.seed).permutation(len(self.y))
 
-    def table(self, number: int, rows: int, scored: int) -> tuple[Drawn, Drawn]:
+    def table(self, number: int, rows: int, scored: int) -> tuple[NotebookView, NotebookView]:
         """Rows to fit and rows to score; the same for the same number."""
         rng = np.random.default_rng([self.seed, number])
         test, drawn = np.split(self._order, [len(self.y) // 3])
@@ -195,7 +195,7 @@ class Resampled:
         return (self.X[sample], self.y[sample]), (self.X[test], self.y[test])
 
 
-def halves(sample: Resampled) -> tuple[Drawn, Resampled]:
+def halves(sample: Resampled) -> tuple[NotebookView, Resampled]:
     """One half of public rows as rows and targets, and the other to draw from: no row is in both."""
     first, second = np.array_split(np.random.default_rng([sample.seed, 1]).permutation(len(sample.y)), 2)
     return (sample.X[first], sample.y[first]), replace(sample, X=sample.X[second], y=sample.y[second])

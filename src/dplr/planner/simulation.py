@@ -20,7 +20,7 @@ from dplr.bounds import Bounds
 from dplr.fitting.planning import PublicFacts
 from dplr.mechanisms.protocol import MechanismLike
 from dplr.planner.assumptions import Assumptions
-from dplr.planner.population import Drawn, MadeUp, Population, coded_bounds, halves, read_sample
+from dplr.planner.population import MadeUp, NotebookView, Population, coded_bounds, halves, read_sample
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import LOSSES, SQUARED, Loss
 
@@ -75,7 +75,7 @@ class Simulator:
     assume: Assumptions
     options: Mapping[str, Any]
     _references: dict[tuple[int, int], Reference] = field(default_factory=dict)
-    _tables: dict[tuple[int, int], tuple[Drawn, Drawn]] = field(default_factory=dict)
+    _tables: dict[tuple[int, int], tuple[NotebookView, NotebookView]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Read the bounds and the sample, if any; no fit yet."""
@@ -157,7 +157,7 @@ class Simulator:
         rows = self.rows_for(n_rows)
         return [self._reference(number, rows) for number in range(self.assume.tables)]
 
-    def _table(self, number: int, rows: int) -> tuple[Drawn, Drawn]:
+    def _table(self, number: int, rows: int) -> tuple[NotebookView, NotebookView]:
         """One table; those of the last number of rows are kept."""
         if any(kept != rows for _, kept in self._tables):
             self._tables.clear()

@@ -26,7 +26,7 @@ _LEAST_ROWS, _STEP = 50, 4  # numbers of rows beside the one that is asked for
 _LARGEST_DELTA = 1e-6
 _MOST_POINTS = 400  # of eps, delta and rows: a page with more of them is hard to read, and slow to make
 
-Planned = tuple[float, Plan, bool]
+ReleasePlan = tuple[float, Plan, bool]
 
 
 def levels_of(eps: Any) -> list[float]:
@@ -124,7 +124,7 @@ def _points(simulated: Simulator, levels: Sequence[float], delta: float, count: 
             )
 
 
-def _plans(facts: PublicFacts, levels: Sequence[float]) -> Iterable[tuple[Any, list[Planned]]]:
+def _plans(facts: PublicFacts, levels: Sequence[float]) -> Iterable[tuple[Any, list[ReleasePlan]]]:
     """Each mechanism with its plans, and whether `"auto"` takes it; what has no plan is left out."""
     if facts.mechanism != AUTO:
         yield facts.mechanism, [(eps, facts.planned(eps).whole, False) for eps in levels]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dplr._kit.validation import sentence
+from dplr._kit.validation import capital, sentence
 from dplr.fitting.planning import PublicFacts, check_promise
 from dplr.mechanisms.protocol import chosen_columns
 from dplr.planner.assumptions import Assumptions
@@ -110,7 +110,7 @@ def widths_of(facts: PublicFacts, eps: float, assume: Assumptions, large_delta: 
     if lacking:
         name = planned.mechanism.about.name
         rule = "must release what confidence intervals need"
-        raise ValueError(sentence("mechanism", rule, name, f"{lacking[0].upper()}{lacking[1:]}."))
+        raise ValueError(sentence("mechanism", rule, name, f"{capital(lacking)}."))
     assert facts.n_rows is not None
     simulated = simulator(facts, assume)
     widths = simulated.interval_widths(planned.mechanism, eps, facts.delta, facts.n_rows, LEVEL)

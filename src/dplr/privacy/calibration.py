@@ -155,6 +155,11 @@ def discrete_gaussian_mu(eps: float, delta: float, numbers: int) -> float:
     return gaussian_mu(*continuous_target(eps, delta, numbers))
 
 
+def root_above(number: Fraction) -> Fraction:
+    """The square root, rounded up by at most 2^-64."""
+    return Fraction(math.isqrt(math.ceil(number * 4**64) - 1) + 1, 2**64)
+
+
 def gaussian_blocks(
     sensitivity: float, ratio: Fraction, weights: tuple[float, ...], sizes: tuple[int, ...], sum_exponent: int
 ) -> tuple[float, tuple[GaussianBlock, ...]] | None:

@@ -16,11 +16,17 @@ _CERTAIN = 99.95  # percent
 _LARGEST_FACTOR_EPS = 10.0  # a factor of 22,027; from here on its digits say nothing to anybody
 
 
-def delta_words(delta: float) -> str:
+def delta_number(delta: float) -> str:
     """The value of delta: a number or, for one too small to tell from others, the power of ten just above it."""
     if 0 < delta < _TINY:
         return f"below 10^{math.floor(math.log10(delta)) + 1}"
-    return f"= {delta:g}"
+    return f"{delta:g}"
+
+
+def delta_words(delta: float) -> str:
+    """The value of delta after its name: `= 1e-06`, or `below 10^-19`."""
+    number = delta_number(delta)
+    return number if number.startswith("below") else f"= {number}"
 
 
 def best_guess(eps: float, delta: float) -> float:

@@ -65,7 +65,7 @@ def headline(model: Model, statement: PrivacyStatement) -> str:
         whose = "one record" if statement.unit.person is None else "one person with all their records"
         level = f"with eps = {statement.eps:g}{delta} for {whose}"
     return (
-        f"{MODELS[model.kind]}, fitted {level} by {SHORTHANDS[statement.mechanism].words}. This page holds what was "
+        f"{MODELS[model.kind]}, fitted {level} by {SHORTHANDS[statement.mechanism].summary}. This page holds what was "
         "released and what was public before; nothing else of the data is in it."
     )
 

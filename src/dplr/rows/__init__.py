@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dplr.rows.array.rows import ArrayRows, check_shapes
 from dplr.rows.base import Rows
-from dplr.rows.faults import FaultyRows, Told, explained, other_values, warn_narrow
+from dplr.rows.faults import BoundsNotice, FaultyRows, explained, other_values, warn_narrow
 from dplr.rows.labels import FROM_DATA, LabelRule, Labels, above
 from dplr.rows.labels import resolve as resolve_labels
 from dplr.rows.persons import PersonCounts, class_factors, look_alikes, row_weights
@@ -22,9 +22,42 @@ from dplr.rows.tables.writers import numbers
 from dplr.rows.weights import RowWeights
 
 __all__ = [
-    "ALL", "FROM_DATA", "NUMERIC", "OBJECTS", "ArrayRows", "Encoder", "FaultyRows", "LabelRule", "Labels",
-    "PersonCounts", "RowWeights", "Rows", "Selection", "Survey", "Table", "Target", "Told", "above", "as_float",
-    "as_table", "as_target", "check_shapes", "chosen", "class_factors", "declared_kinds", "declares_text",
-    "encoded", "every", "explained", "look_alikes", "numbers", "of_numbers", "other_values", "predictors",
-    "resolve_labels", "row_weights", "survey", "warn_narrow",
+    "ALL",
+    "FROM_DATA",
+    "NUMERIC",
+    "OBJECTS",
+    "ArrayRows",
+    "BoundsNotice",
+    "Encoder",
+    "FaultyRows",
+    "LabelRule",
+    "Labels",
+    "PersonCounts",
+    "RowWeights",
+    "Rows",
+    "Selection",
+    "Survey",
+    "Table",
+    "Target",
+    "above",
+    "as_float",
+    "as_table",
+    "as_target",
+    "check_shapes",
+    "chosen",
+    "class_factors",
+    "declared_kinds",
+    "declares_text",
+    "encoded",
+    "every",
+    "explained",
+    "look_alikes",
+    "numbers",
+    "of_numbers",
+    "other_values",
+    "predictors",
+    "resolve_labels",
+    "row_weights",
+    "survey",
+    "warn_narrow",
 ]  # fmt: skip

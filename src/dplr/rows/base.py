@@ -13,7 +13,7 @@ from dplr._kit.recorder import Recorder
 from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import Geometry
 from dplr.rows import minimise as _minimise
-from dplr.rows.faults import Told, refuse, warn_outside
+from dplr.rows.faults import BoundsNotice, refuse, warn_outside
 from dplr.rows.queries.clipped import ClippedGradient
 from dplr.rows.queries.columns import ColumnMoments
 from dplr.rows.queries.losses import LossGradient, LossSums, RealTotal
@@ -38,7 +38,7 @@ class Rows(LossSums):
 
     prep: Prep
     columns: Sequence[str] | None
-    _notice: Told
+    _notice: BoundsNotice
 
     @property
     def geometry(self) -> Geometry:
@@ -113,7 +113,7 @@ class Rows(LossSums):
     def _quiet(self, prep: Prep) -> Self:
         """These rows with another map. Clipping gives no warning: its limits are not the bounds that users declared."""
         rows = self.mapped(prep)
-        rows._notice = Told(already=True)
+        rows._notice = BoundsNotice(already=True)
         return rows
 
     def minimise(self, objective: Objective, tau: float, cap: int) -> tuple[Vector, float]:

@@ -42,7 +42,7 @@ def refuse(faults: Faults, columns: Callable[[], Mapping[str, int]] = dict) -> N
     if faults.unknown_labels:
         raise FaultyRows(
             f"`y` must hold only its labels; got {faults.unknown_labels} of {faults.rows} rows with another value. "
-            "Declare all labels with `classes=` (0 and 1 are the undeclared ones), or clean y.",
+            "Declare all labels with `classes=`, or clean y; without a declaration the labels are 0 and 1.",
             faults,
         )
 
@@ -51,7 +51,7 @@ def explained(error: FaultyRows, y: Target, labels: Labels | None) -> str:
     """The message of the error, with the values that the target holds instead of labels."""
     if error.faults.non_finite_rows:
         bad = int((~np.isfinite(y.as_float())).sum()) if y.numeric else 0
-        return f"{error} In y {bad} of {len(y)} values are missing, or no finite number." if bad else str(error)
+        return f"{error} In y {bad} of {len(y)} values are missing or not finite." if bad else str(error)
     assert labels is not None
     counts = other_values(y, labels)
     listed = ", ".join(f"{value} ({count})" for value, count in counts.most_common(_SHOWN))
@@ -60,20 +60,19 @@ def explained(error: FaultyRows, y: Target, labels: Labels | None) -> str:
     return (
         f"`y` must hold only its labels; got {error.faults.unknown_labels} of {error.faults.rows} rows with another "
         f"value: {listed}{', …' if len(counts) > _SHOWN else ''}. The labels are {labels.classes.tolist()}, {origin}. "
-        f"{numbers}Declare all labels with `classes=` (0 and 1 are the undeclared ones), or clean y. "
+        f"{numbers}Declare all labels with `classes=`, or clean y; without a declaration the labels are 0 and 1. "
         "(For the data holder: values and counts are not private.)"
     )
 
 
 def other_values(y: Target, labels: Labels) -> Counter[str]:
     """Values of the target that are not labels, as text, with their counts."""
-    codes = labels.codes if labels.y is y.values else range(len(labels.classes))
-    values = y.values[~np.isin(labels.y, codes)]
+    values = y.values[~np.isin(labels.y, labels.class_codes)]
     return Counter(f"{value:g}" if isinstance(value, float) else describe(value) for value in values.tolist())
 
 
 @dataclass(slots=True)
-class Told:
+class BoundsNotice:
     """Whether the data holder was warned of values outside the bounds: there is one warning for all rows of a fit."""
 
     already: bool = False

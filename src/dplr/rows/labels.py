@@ -23,12 +23,17 @@ _DECLARE = "Declare the labels, such as classes=(-1, 1) or target=('no', 'yes') 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Labels:
-    """The classes, y in numbers, the numbers that stand for two classes, and a sentence for the statement.
+    """The labels of a target.
 
-    `conventional` says that nobody declared the labels.
-
-    With more than two classes, `y` holds each label's position in `classes`, and `len(classes)` for a value that is not
-    a label.
+    Attributes
+    ----------
+    classes : (k,) sorted.
+    y : (n,) numbers that stand for the labels: the values themselves, or positions in `classes`, where `len(classes)`
+        is a value that is not a label.
+    codes : the numbers that stand for two classes.
+    assumption : a sentence for the statement.
+    conventional : whether nobody declared the labels.
+    positional : whether `y` holds positions.
     """
 
     classes: NDArray[Any]
@@ -36,6 +41,12 @@ class Labels:
     codes: Pair
     assumption: str
     conventional: bool = False
+    positional: bool = False
+
+    @property
+    def class_codes(self) -> Sequence[float]:
+        """The number in `y` of each class."""
+        return range(len(self.classes)) if self.positional else self.codes
 
     def take(self, rows: Any) -> Labels:
         """The labels of the records at an array of indices."""
@@ -139,7 +150,7 @@ def _encoded(y: Target, classes: NDArray[Any], assumption: str) -> Labels:
         negative, positive, *rest = _codes(classes)
         if y.numeric and not rest:
             return Labels(classes, y.values, (negative, positive), assumption)
-    return Labels(classes, _positions(y, classes), (0.0, 1.0), assumption)
+    return Labels(classes, _positions(y, classes), (0.0, 1.0), assumption, positional=True)
 
 
 def _positions(y: Target, classes: NDArray[Any]) -> NDArray[Any]:

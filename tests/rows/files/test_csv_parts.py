@@ -217,10 +217,10 @@ def test_spellings_of_missing_numbers_are_compared_with_trimmed_fields(path):
 @pytest.mark.parametrize("size", [1, 7, 14, 64, 1 << 20])
 def test_a_stray_quote_is_found_at_the_line_of_its_row(path, size):
     path.write_text('a,b\r\n"1\n1",2\r\n\r3,4\n5,"6\n7,8\n', newline="")
-    with pytest.raises(ValueError, match="the row in line 6 has others"):
+    with pytest.raises(ValueError, match="the row in line 6 has other quotes"):
         table(path, {"a": TEXT}, size)
     path.write_text('a,b\n1,2\n3,4\r5,6\r7,"8\r9,0\n', newline="")
-    with pytest.raises(ValueError, match="the row in line 5 has others"):
+    with pytest.raises(ValueError, match="the row in line 5 has other quotes"):
         table(path, {"a": TEXT}, size)
 
 
@@ -252,7 +252,7 @@ def test_a_quote_that_is_never_closed_does_not_take_the_file_into_memory(path, m
     ):
         table(path, {"a": NUMBER}, 64)
     path.write_text('a,b\n1,1\n2,"' + "1\n" * 400)
-    with pytest.raises(ValueError, match="the row in line 3 has others"):
+    with pytest.raises(ValueError, match="the row in line 3 has other quotes"):
         table(path, {"a": NUMBER}, 64)
 
 

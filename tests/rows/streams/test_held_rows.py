@@ -17,7 +17,7 @@ import dplr
 from dplr.problem.losses import LOGISTIC
 from dplr.rows import spill
 from dplr.rows.queries.clipped import ClippedGradient
-from dplr.rows.streams.holding import Held, Shelf
+from dplr.rows.streams.holding import Shelf, WorkerRows
 from dplr.rows.streams.parts import sum_part
 from dplr.rows.streams.passes import ClippedPass, CountPass
 from streamed_rows import (
@@ -87,7 +87,7 @@ def test_no_bit_follows_how_parts_are_grouped(name, table):
 
 
 def group(table, step=1, folder="", part=MemoryPart):
-    return Held([part(table.slice(0, 3000)), part(table.slice(3000))], shelf_of(table, step, folder))
+    return WorkerRows([part(table.slice(0, 3000)), part(table.slice(3000))], shelf_of(table, step, folder))
 
 
 def shelf_of(table, step, folder):
@@ -140,7 +140,7 @@ def test_what_a_pass_learns_of_rows_stays_where_there_is_room(learns, table, tmp
     job = ClippedPass(held.shelf.recipe, [ClippedGradient(LOGISTIC, d, True, 1.0)], [np.zeros((1, d + 1))])
     answers = [held.sums(job, str(tmp_path)) for _ in range(12)]
     assert set(answers) == {sum_part(job, *held.parts)}
-    known = [rows for part in held._last_way[1] for rows in part]
+    known = [rows for part in held._last_mapping[1] for rows in part]
     assert bool(known) is learns
     assert all("clipped_sums" in vars(rows) for rows in known)
     assert not any("clipped_sums" in vars(rows) for part in held._rows for rows in part)
@@ -192,7 +192,7 @@ def test_rows_on_another_way_are_learnt_anew(table, tmp_path):
     jobs = [ClippedPass(recipe.mapped(way), [query], [np.full((1, d + 1), 0.125)]) for way in (*ways, *ways)]
     found = [held.sums(job, str(tmp_path)) for job in jobs]
     assert len(set(found)) == 3
-    assert found == [Held(held.parts, replace(held.shelf, learns=False)).sums(job, str(tmp_path)) for job in jobs]
+    assert found == [WorkerRows(held.parts, replace(held.shelf, learns=False)).sums(job, str(tmp_path)) for job in jobs]
 
 
 def test_a_folder_that_is_not_there_changes_no_bit(table, tmp_path):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dplr.privacy import sensitivity
 from dplr.privacy.guarantees import Neighbouring
+from dplr.privacy.statement import Release
 from dplr.problem.cells import hot_columns as _hot
 from dplr.problem.cells import moments_sensitivity, second_moments
 from dplr.problem.geometry import Geometry
@@ -20,6 +21,7 @@ from dplr.solvers.stein import stein_coef
 _WEIGHTS = tuple(2.0 ** (step / 4) for step in range(-24, 25))  # candidates for the weight of the quadratic block
 SQUARE = "target_square"  # the block of sum y^2
 MEAT = "meat_"  # the prefix of the names of the blocks of sum min(u^2, 1) v v', u the residual
+MEAT_BLOCKS = frozenset({MEAT + "diagonal", MEAT + "off_diagonal"})
 # Where releasing sum y^2 costs noise: its least weight, in units of the sensitivity of the other blocks.
 _LEAST_SQUARE = 1 / 32
 
@@ -40,6 +42,17 @@ def moment_matrix(
     return moments[:q, :q].copy(), moments[:q, q].copy()
 
 
+def is_class_sum(name: str) -> bool:
+    """Whether it is the name of the block of one class: `class_block("linear", label)`."""
+    return name.startswith("linear[")
+
+
+def linear_blocks(released: Mapping[str, Release]) -> list[Release]:
+    """The blocks of sums of targets times rows: of one model, or of each class."""
+    one = released.get("linear")
+    return [block for name, block in released.items() if is_class_sum(name)] if one is None else [one]
+
+
 def agreeing(
     problem: Problem, released: Mapping[str, NDArray[np.float64]], deviations: Mapping[str, float]
 ) -> dict[str, NDArray[np.float64]]:
@@ -49,7 +62,7 @@ def agreeing(
     own, and the difference is divided among them by variance. Without an intercept, or noise, nothing changes.
     """
     geometry, changed = problem.geometry, dict(released)
-    classes = [name for name in released if name.startswith("linear[")]
+    classes = [name for name in released if is_class_sum(name)]
     if not geometry.intercept or not deviations[classes[0]]:
         return changed
     totals, noise = np.empty(geometry.d + 1), np.empty(geometry.d + 1)
@@ -77,8 +90,8 @@ def agreeing(
 
 def one_class(released: Mapping[str, NDArray[np.float64]], position: int) -> dict[str, NDArray[np.float64]]:
     """The moments of one class against the rest: sum y (x, iota) is twice the class sum minus all class sums."""
-    shared = {name: values for name, values in released.items() if not name.startswith("linear[")}
-    sums = [values for name, values in released.items() if name.startswith("linear[")]
+    shared = {name: values for name, values in released.items() if not is_class_sum(name)}
+    sums = [values for name, values in released.items() if is_class_sum(name)]
     return shared | {"linear": 2 * sums[position] - np.sum(sums, axis=0)}
 
 

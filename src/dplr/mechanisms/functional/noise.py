@@ -11,7 +11,15 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from dplr._kit.validation import sentence
-from dplr.mechanisms.functional.moments import MEAT, SQUARE, best_weight, square_l2_weight, square_weight
+from dplr.mechanisms.functional.moments import (
+    MEAT,
+    MEAT_BLOCKS,
+    SQUARE,
+    best_weight,
+    linear_blocks,
+    square_l2_weight,
+    square_weight,
+)
 from dplr.privacy import calibration, sensitivity
 from dplr.privacy.guarantees import Gaussian, Neighbouring
 from dplr.privacy.law import Law
@@ -27,7 +35,7 @@ def laplace_release(
     problem: Problem, sizes: Mapping[str, int], eps: float, coef_norm: float, classes: int, paper: bool
 ) -> tuple[dict[str, Release], str]:
     """Blocks with discrete Laplace noise that are eps-DP together, and the calibration's name; `paper` for FM12's."""
-    meat = {name: size for name, size in sizes.items() if name.startswith(MEAT)}
+    meat = {name: size for name, size in sizes.items() if name in MEAT_BLOCKS}
     if meat:
         return _with_pure_meat(problem, sizes, meat, eps, coef_norm, classes)
     weight, joint, named = _printed_sensitivity(problem) if paper else _tight_sensitivity(problem, coef_norm, classes)
@@ -82,7 +90,7 @@ def gaussian_release(
     if SQUARE in sizes:
         weights[SQUARE], joint = square_l2_weight(geometry, problem.neighbouring, weight)
     named = _named("L2", joint, weight, problem, weights.get(SQUARE, 0.0))
-    meat = {name: size for name, size in sizes.items() if name.startswith(MEAT)}
+    meat = {name: size for name, size in sizes.items() if name in MEAT_BLOCKS}
     if meat:
         return _with_meat(problem, sizes, weights, joint, eps, delta, named)
     charged, mu, noises = calibration.discrete_gaussian(
@@ -107,7 +115,7 @@ def _with_meat(
     meat_bound = (sensitivity.meat_add_remove if one else sensitivity.meat_replace_one)(problem.geometry.row_norm)
     released: dict[str, Release] = {}
     for share, bound, meat in ((1 - MEAT_SHARE, joint, False), (MEAT_SHARE, meat_bound, True)):
-        part = {name: size for name, size in sizes.items() if name.startswith(MEAT) is meat}
+        part = {name: size for name, size in sizes.items() if (name in MEAT_BLOCKS) is meat}
         ratio = Fraction(math.nextafter(1 / math.sqrt(share), math.inf)) / Fraction(mu)
         shares, counts = tuple(weights[name] for name in part), tuple(part.values())
         noise = calibration.gaussian_blocks(bound, ratio, shares, counts, calibration.SUM_EXPONENT)
@@ -134,7 +142,7 @@ def gradient_noise(released: Mapping[str, Release], coef_norm: float) -> float:
 
     A model of one class against the rest is made of the sums of all classes.
     """
-    linear = [block for name, block in released.items() if name.startswith("linear")]
+    linear = linear_blocks(released)
     times = {"diagonal": 1, "off_diagonal": 2}
     cells = [(released[name], count) for name, count in times.items() if name in released]
     size = linear[0].shape[0]

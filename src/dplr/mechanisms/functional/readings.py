@@ -14,6 +14,7 @@ from dplr.mechanisms.functional.moments import (
     blocks,
     derived,
     largest_residual,
+    linear_blocks,
     meat_cells,
     meat_matrix,
     moment_matrix,
@@ -60,7 +61,7 @@ def readings(plan: Plan, problem: Problem, parts: Sequence[Mapping[str, NDArray[
     `problem` is the one whose cells were released. Class sums are taken as they were released, without what makes them
     agree with other cells: the noise of vector and matrix stays independent.
     """
-    linear = [block for name, block in plan.statement.released.items() if name.startswith("linear")]
+    linear = linear_blocks(plan.statement.released)
     variance = sum(block.deviation**2 for block in linear)
     several = "linear" not in parts[0]
     models = [one_class(part, k) if several else part for k, part in enumerate(parts)]

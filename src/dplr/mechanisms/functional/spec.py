@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from dplr._kit.progress import Track, silent
 from dplr._kit.validation import check_choice, real_number, sentence
 from dplr.inference.reading import Reading
+from dplr.mechanisms.drawing import noisy_blocks
 from dplr.mechanisms.functional import ABOUT
 from dplr.mechanisms.functional import moments as layout
-from dplr.mechanisms.functional.drawing import add_noise
 from dplr.mechanisms.functional.moments import SQUARE, moment_matrix, one_class
 from dplr.mechanisms.functional.noise import diagonal_deviation, gaussian_release, gradient_noise, laplace_release
 from dplr.mechanisms.functional.readings import missing_for_equation, missing_for_intervals, readings
@@ -335,7 +335,7 @@ class FunctionalMechanism(Tabled, Refitting):
         linear = cells.pop("linear")
         names = [name for name in plan.statement.released if name not in cells]
         parts = {name: (total, linear, 1) for name, total in zip(names, twice, strict=True)}
-        released = add_noise(parts | {name: (everyone, where, 0) for name, where in cells.items()}, plan, source)
+        released = noisy_blocks(parts | {name: (everyone, where, 0) for name, where in cells.items()}, plan, source)
         return [Fit(coef, plan.statement, released) for coef in self.models_of(plan, [released] * len(names))]
 
     def _cells(self, problem: Problem) -> dict[str, tuple[NDArray[np.intp], NDArray[np.intp]]]:
@@ -344,8 +344,8 @@ class FunctionalMechanism(Tabled, Refitting):
         cells = layout.blocks(geometry, problem.counts_units)
         # Labels have y^2 = 1; a rerun conditions the noise, so its law is not the one that intervals need.
         numeric = not problem.loss.classification and self.calibration == "tight" and self.unbounded != "rerun"
-        robust = self.intervals == "robust" or (self.intervals == "on" and not problem.unit.weighted)
-        return cells | {SQUARE: layout.square_cell(geometry)} if numeric and robust else cells
+        wanted = self.intervals == "robust" or (self.intervals == "on" and not problem.unit.weighted)
+        return cells | {SQUARE: layout.square_cell(geometry)} if numeric and wanted else cells
 
     def _meat(self, problem: Problem) -> dict[str, tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """The released cells of the squared residuals times rows; none except with intervals="robust"."""
@@ -353,18 +353,18 @@ class FunctionalMechanism(Tabled, Refitting):
 
     def _release(self, rows: Rows, total: Total, plan: Plan, source: Source) -> Fit:
         parts = {name: (total, where, 0) for name, where in self._cells(plan.problem).items()}
-        released = add_noise(parts, plan, source)
+        released = noisy_blocks(parts, plan, source)
         # Without noise another run would give the same numbers.
         rerun = self.unbounded == "rerun" and math.isfinite(plan.statement.eps)
         while rerun and not is_positive_definite(moment_matrix(plan.problem, released)[0]):
-            released = add_noise(parts, plan, source)
+            released = noisy_blocks(parts, plan, source)
         coef = self.solve(plan, released)
         if cells := self._meat(plan.problem):
             geometry = plan.problem.geometry
             largest = layout.largest_residual(plan.problem)
             query = meat_moments(geometry.d, geometry.intercept > 0, geometry.row_norm, largest)
             squares = rows.total(query, on_coef_grid(self._least_squares(plan, released)))
-            released |= add_noise({name: (squares, where, 0) for name, where in cells.items()}, plan, source)
+            released |= noisy_blocks({name: (squares, where, 0) for name, where in cells.items()}, plan, source)
         return Fit(coef, plan.statement, released)
 
     def models_of(self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]]) -> list[NDArray[np.float64]]:

@@ -41,7 +41,7 @@ def _together(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -
     """Fits without standardisation, whose sums over all rows are made in one pass for all models."""
     if not plans:
         return []
-    walks = [_Walk(plan, sum(twin is plan for twin in plans)) for plan in {id(plan): plan for plan in plans}.values()]
+    walks = [_State(plan, sum(twin is plan for twin in plans)) for plan in {id(plan): plan for plan in plans}.values()]
     _go(rows, walks, source, track)
     fits = {id(walk.plan): walk.fits() for walk in walks}
     return [next(fits[id(plan)]) for plan in plans]
@@ -57,7 +57,7 @@ def _alone(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -> l
         columns = _columns(total, plan, source)
         frame = frame_of(columns, plan)
         ends = intervals_of(columns, plan)
-        walk = _Walk(plan, 1, frame, columns)
+        walk = _State(plan, 1, frame, columns)
         _go(frame.of(rows if ends is None else rows.clipped(*ends)), [walk], source, track)
         fits += walk.fits()
     return fits
@@ -91,14 +91,14 @@ def _noisy(block: Release, source: Source, about: str, shape: tuple[int, ...], e
     return source.once(about, exact, noise)
 
 
-def _go(rows: Rows, walks: Sequence[_Walk], source: Source, track: Track) -> None:
+def _go(rows: Rows, walks: Sequence[_State], source: Source, track: Track) -> None:
     for step in track(range(max(walk.descent.steps for walk in walks)), "noisy gradient descent"):
         active = [walk for walk in walks if step < walk.descent.steps]
         for walk, total in zip(active, _totals(rows, active, source), strict=True):
             walk.step(step, total, source)
 
 
-def _totals(rows: Rows, walks: Sequence[_Walk], source: Source) -> list[Callable[[], Total]]:
+def _totals(rows: Rows, walks: Sequence[_State], source: Source) -> list[Callable[[], Total]]:
     """The sums of each walk at its points, made when they are asked for; over all rows for all walks in one pass."""
     if any(walk.descent.samples_rows for walk in walks):
         return [functools.partial(walk.of_batches, rows, source) for walk in walks]
@@ -106,7 +106,7 @@ def _totals(rows: Rows, walks: Sequence[_Walk], source: Source) -> list[Callable
     return [functools.partial(lambda place: totals()[place], place) for place in range(len(walks))]
 
 
-class _Walk:
+class _State:
     """The state of all models of one plan, a row each. With a frame, points are coefficients of rows in the frame.
 
     Rows in a frame, and so their gradients, are `shrink` times the standardised rows that plan and release are about.

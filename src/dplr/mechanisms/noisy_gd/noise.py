@@ -20,6 +20,7 @@ from dplr.privacy.calibration import (
     continuous_delta,
     continuous_target,
     gaussian_blocks,
+    root_above,
 )
 from dplr.privacy.gaussian import gaussian_eps, gaussian_mu
 from dplr.privacy.guarantees import Neighbouring
@@ -48,11 +49,6 @@ def _step_block(
     return charged, block
 
 
-def _root(number: Fraction) -> Fraction:
-    """The square root, rounded up by at most 2^-64."""
-    return Fraction(math.isqrt(math.ceil(number * 4**64) - 1) + 1, 2**64)
-
-
 @functools.lru_cache(maxsize=256)
 def discrete_gaussian_steps(
     sensitivity: float, eps: float, delta: float, steps: int, size: int, sum_exponent: int = SUM_EXPONENT
@@ -71,7 +67,7 @@ def discrete_gaussian_steps(
     """
     numbers = _check_numbers(steps, size)
     mu = gaussian_mu(*continuous_target(eps, delta, numbers, _STEPS_REMEDY))
-    charged, block = _step_block(sensitivity, _root(Fraction(steps)) / Fraction(mu), size, eps, sum_exponent)
+    charged, block = _step_block(sensitivity, root_above(Fraction(steps)) / Fraction(mu), size, eps, sum_exponent)
     return charged, mu, block
 
 
@@ -104,7 +100,8 @@ def standardised_gaussian_steps(
     """
     numbers = _check_numbers(steps, size) + sum(columns.sizes)
     mu = gaussian_mu(*continuous_target(eps, delta, numbers, _STEPS_REMEDY))
-    of_columns, of_step = _root(1 / COLUMNS_SHARE) / Fraction(mu), _root(steps / (1 - COLUMNS_SHARE)) / Fraction(mu)
+    of_columns = root_above(1 / COLUMNS_SHARE) / Fraction(mu)
+    of_step = root_above(steps / (1 - COLUMNS_SHARE)) / Fraction(mu)
     noise = gaussian_blocks(columns.sensitivity, of_columns, columns.weights, columns.sizes, SUM_EXPONENT)
     if noise is None:
         raise ValueError(sentence("eps", "is out of the range of the Gaussian noise", eps, "Use standardise='off'."))

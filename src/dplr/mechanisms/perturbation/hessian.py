@@ -16,6 +16,7 @@ from dplr._kit.validation import sentence
 from dplr.inference.expansion import Expansion
 from dplr.inference.reading import Reading
 from dplr.inference.sampling import positive_part
+from dplr.mechanisms.drawing import noisy_cells
 from dplr.mechanisms.perturbation import squares
 from dplr.mechanisms.perturbation.minimisation import Minimisation
 from dplr.noise import Source
@@ -118,7 +119,7 @@ def released_hessian(rows: Rows, coef: Vector, plan: Plan, source: Source) -> di
     geometry, point = plan.problem.geometry, on_coef_grid(coef)
     query = ScoreMoments(plan.problem.loss, geometry.d, geometry.intercept > 0, geometry.row_norm)
     total, stated = rows.total(query, point), plan.statement.released
-    released = {name: squares.noisy(total, stated[name], source, cells) for name, cells in _cells(geometry).items()}
+    released = {name: noisy_cells(total, stated[name], cells, source) for name, cells in _cells(geometry).items()}
     if squares.NAME in stated:
         released[squares.NAME] = squares.released_squares(rows, point, axes(plan, released), plan, source)
     return released

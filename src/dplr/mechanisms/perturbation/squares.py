@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dplr.mechanisms.drawing import noisy_cells
 from dplr.noise import Source
 from dplr.privacy import calibration
 from dplr.privacy.law import Law
@@ -21,7 +21,6 @@ from dplr.problem.problem import Problem
 from dplr.rows import Rows
 from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.squares import LONGEST, MOST_DIRECTIONS, ScoreSquares, directions
-from dplr.rows.queries.totals import Total
 
 Array = NDArray[np.float64]
 # The released block.
@@ -105,13 +104,4 @@ def released_squares(rows: Rows, coef: Array, along: ScoreAxes, plan: Plan, sour
     """The exact squares at released coefficients along released axes, with integer noise."""
     geometry = plan.problem.geometry
     query = ScoreSquares(plan.problem.loss, geometry.d, geometry.intercept > 0, geometry.row_norm, along.directions)
-    return noisy(rows.total(query, coef), plan.statement.released[NAME], source)
-
-
-def noisy(total: Total, block: Release, source: Source, cells: Any = ...) -> Array:
-    """The cells of an exact sum, floored to the grid of their block, with its integer noise."""
-    exponent = math.frexp(block.grid)[1] - 1
-    value = total.integers(exponent, cells)
-    if block.units:
-        value = value + source.laplace(block.units, len(value))
-    return np.ldexp(value.astype(np.float64), exponent)
+    return noisy_cells(rows.total(query, coef), plan.statement.released[NAME], ..., source)

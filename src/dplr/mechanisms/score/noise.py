@@ -15,6 +15,7 @@ from dplr.privacy.calibration import (
     GaussianBlock,
     continuous_target,
     gaussian_blocks,
+    root_above,
 )
 from dplr.privacy.gaussian import gaussian_mu
 from dplr.privacy.guarantees import Neighbouring
@@ -85,14 +86,9 @@ def gaussian_rounds(rounds: tuple[Round, ...], sizes: tuple[tuple[str, int], ...
     for step in rounds:
         factors = {"score": 1.0, "diagonal": step.weight, "off_diagonal": step.weight * math.sqrt(2)}
         weights = tuple(factors[name] for name, _ in sizes)
-        ratio = _root(1 / step.share) / Fraction(mu)
+        ratio = root_above(1 / step.share) / Fraction(mu)
         blocks = gaussian_blocks(step.sensitivity, ratio, weights, tuple(size for _, size in sizes), EXACT)
         if blocks is None:
             raise ValueError(sentence("eps", "is out of the range of the Gaussian noise", eps, remedy))
         noise.append(blocks)
     return Noise(mu, tuple(noise))
-
-
-def _root(number: Fraction) -> Fraction:
-    """The square root, rounded up by at most 2^-64."""
-    return Fraction(math.isqrt(math.ceil(number * 4**64) - 1) + 1, 2**64)

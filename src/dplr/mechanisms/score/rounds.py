@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dplr._kit.progress import Track
 from dplr.inference.expansion import Expansion
 from dplr.inference.reading import Reading
+from dplr.mechanisms.drawing import noisy_blocks
 from dplr.mechanisms.score import defaults
 from dplr.noise import Source
 from dplr.privacy.estimand import Estimand
@@ -90,26 +91,18 @@ def _fit(rows: Rows, query: ScoreMoments, total: Total, plan: Plan, source: Sour
         if number:
             point = _next_point(plan, released, point, number - 1)
             total = rows.total(query, point)
-        released |= _add_noise(total, plan, number, source)
+        places = cells_of(plan.problem.geometry)
+        cells = {block_name(number, kind): (total, where, 0) for kind, where in places.items()}
+        released |= noisy_blocks(cells, plan, source)
     return Fit(_coef(plan, released, point), plan.statement, released)
-
-
-def _add_noise(total: Total, plan: Plan, number: int, source: Source) -> dict[str, Vector]:
-    """The cells of one round on their grids with fresh integer noise."""
-    released = {}
-    for kind, cells in cells_of(plan.problem.geometry).items():
-        block = plan.statement.released[block_name(number, kind)]
-        exponent = math.frexp(block.grid)[1] - 1
-        value = total.integers(exponent, cells)
-        if block.units:
-            value = value + source.gaussian(block.units, len(value))
-        released[block_name(number, kind)] = np.ldexp(value.astype(np.float64), exponent)
-    return released
 
 
 def rounds_of(plan: Plan) -> int:
     """How many rounds a plan has."""
-    return sum(name.endswith("_score") for name in plan.statement.released)
+    number = 0
+    while block_name(number, "score") in plan.statement.released:
+        number += 1
+    return number
 
 
 def last_point(plan: Plan, released: Part) -> Vector:

@@ -169,8 +169,8 @@ class ScoreRelease(Tabled):
 
     def gradient_noise(self, plan: Plan) -> GradientNoise:
         """The gradient noise of the last score."""
-        block = [block for name, block in plan.statement.released.items() if name.endswith("score")][-1]
-        return GradientNoise(block.deviation, slope=1.0)
+        name = rounds.block_name(rounds.rounds_of(plan) - 1, "score")
+        return GradientNoise(plan.statement.released[name].deviation, slope=1.0)
 
     def equation_noise(self, plan: Plan) -> tuple[float, float]:
         """The noise of the last round."""

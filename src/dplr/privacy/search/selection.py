@@ -1,4 +1,4 @@
-"""Which model a search takes: the exponential mechanism and noisy scores, exact in integers. Proofs in tuning.md."""
+"""Which model a search takes: permute-and-flip, and noisy scores, exact in integers. Proofs in tuning.md."""
 
 from __future__ import annotations
 
@@ -22,14 +22,21 @@ def rounded_down(eps: float) -> Fraction:
 
 
 def choose(costs: Sequence[int], eps: float, coins: Coins) -> int:
-    """A position, with probability proportional to exp(-eps cost / (2 sensitivity)): eps-DP, exactly (theorem 1).
+    """A position by permute-and-flip: eps-DP, exactly (lemma 4).
 
-    `costs` are sums of scores in units, the smaller the better.
+    Positions come in a random order, and the first is taken whose coin falls on exp(-eps (cost - least) / (2 N)), N the
+    sensitivity. The best one's coin always does.
+
+    Parameters
+    ----------
+    costs : sums of scores in units, the smaller the better.
+    eps : of the choice.
+    coins : exact events.
     """
     rate = rounded_down(eps) / (2 * score_sum(SCORE_UNITS))
-    least = min(costs)
+    least, places = min(costs), list(range(len(costs)))
     while True:
-        place = coins.below(len(costs))
+        place = places.pop(coins.below(len(places)))
         if coins.happens_exp(rate * (costs[place] - least)):
             return place
 

@@ -136,7 +136,7 @@ def curve_html(curve: Any, *, title: str = "A private model, planned") -> str:
         quantity=curve.quantity,
         rows=_rows(curve, levels, deltas, counts),
         pictures=_pictures(curve, levels, deltas, counts, mark_safe),
-        mechanisms=[(name, SHORTHANDS[name].words) for name in used],
+        mechanisms=[(name, SHORTHANDS[name].summary) for name in used],
         columns=[
             (
                 {name: " / ".join(texts[row]) if texts else "" for name, texts in at_first.items()},

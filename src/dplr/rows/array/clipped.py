@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import GRID
 from dplr.rows import threads as _pool
-from dplr.rows.queries.clipped import ClippedGradient, Room, clipped_rows
+from dplr.rows.queries.clipped import Allocate, ClippedGradient, clipped_rows
 from dplr.rows.queries.kernel import kernel_of
 from dplr.rows.queries.totals import Faults, Total, normalised, stack
 from dplr.rows.selection import spans
@@ -39,7 +39,7 @@ class ClippedSums:
     prep : the map from raw rows to scaled rows.
     threads : number of threads; None for as many as the work is worth. No sum depends on it.
     weights : weights of the rows; None where each row has weight 1.
-    room : makes the arrays for facts about the rows; None for memory.
+    allocate : makes the arrays for facts about the rows; None for memory.
 
     Attributes
     ----------
@@ -53,9 +53,9 @@ class ClippedSums:
         prep: Prep,
         threads: int | None = None,
         weights: Weights = None,
-        room: Room | None = None,
+        allocate: Allocate | None = None,
     ) -> None:
-        self.kernel = clipped_rows(X, y, prep, weights, room)
+        self.kernel = clipped_rows(X, y, prep, weights, allocate)
         self._n, self._d, self._threads, self._reads = len(y), prep.geometry.d, threads, 0
         non_finite, unknown = self.kernel.faults.tolist()
         self._faults = Faults(self._n, non_finite, unknown, (0,) * (self._d + 1))

@@ -18,8 +18,8 @@ from dplr.rows import threads as _pool
 from dplr.rows.array.blocks import BLOCK_ROWS, WholeReader, marked, reader_of, sum_exact, sum_ordered
 from dplr.rows.array.clipped import ClippedSums
 from dplr.rows.base import Rows
-from dplr.rows.faults import Told, refuse
-from dplr.rows.queries.clipped import ClippedGradient, Room
+from dplr.rows.faults import BoundsNotice, refuse
+from dplr.rows.queries.clipped import Allocate, ClippedGradient
 from dplr.rows.queries.kernel import kernel_of
 from dplr.rows.queries.losses import LossGradient, RealTotal
 from dplr.rows.queries.totals import Total
@@ -46,7 +46,7 @@ class ArrayRows(Rows):
     weights : weight and unit of each row; None where every row is a unit of weight 1.
     block_rows : rows of one kernel call; None for a default. The sum does not depend on it.
     threads : number of threads; None for as many as the work is worth. The sum does not depend on it.
-    room : makes the arrays for facts about rows that passes of clipped gradients share; None for memory.
+    allocate : makes the arrays for facts about rows that passes of clipped gradients share; None for memory.
     told : whether the data holder was warned, shared by all rows of a fit; None for rows that share it with no others.
     """
 
@@ -61,8 +61,8 @@ class ArrayRows(Rows):
         weights: RowWeights | None = None,
         block_rows: int | None = None,
         threads: int | None = None,
-        room: Room | None = None,
-        told: Told | None = None,
+        allocate: Allocate | None = None,
+        told: BoundsNotice | None = None,
     ) -> None:
         table = as_table(X)
         source: Any = X if table is None else table
@@ -74,8 +74,8 @@ class ArrayRows(Rows):
         self.prep = prep
         self._block_rows = block_rows
         self._threads = threads
-        self._notice = told or Told()
-        self._room = room
+        self._notice = told or BoundsNotice()
+        self._allocate = allocate
 
     def not_finite(self) -> Mapping[str, int]:
         """Columns of a table with a NaN or an infinity, and in how many rows; empty for an array."""
@@ -170,7 +170,7 @@ class ArrayRows(Rows):
     @functools.cached_property
     def clipped_sums(self) -> ClippedSums:
         """Sums of clipped gradients. Their passes are many: what kernels cannot read in place is converted, once."""
-        return ClippedSums(*self._array_reader().arrays(), self.prep, self._threads, self._of_rows, self._room)
+        return ClippedSums(*self._array_reader().arrays(), self.prep, self._threads, self._of_rows, self._allocate)
 
     def mapped(self, prep: Prep) -> Self:
         """These rows with another map to scaled rows, without a copy."""

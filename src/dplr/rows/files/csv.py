@@ -12,7 +12,7 @@ from dplr.rows.files.fields import Fields
 from dplr.rows.files.kinds import Format, Kind
 from dplr.rows.files.lines import Header, blocks, header_of
 from dplr.rows.files.parquet import BATCH_ROWS
-from dplr.rows.files.stamp import Stamp, gone
+from dplr.rows.files.stamp import Stamp, missing_file
 
 BLOCK_BYTES = 1 << 21
 
@@ -59,7 +59,7 @@ class CsvPart:
         try:
             file = open(self.stamp.place, "rb")  # noqa: SIM115 - closed below
         except FileNotFoundError:
-            raise gone(self.path) from None
+            raise missing_file(self.path) from None
         with file, _explained(self.path):
             self.stamp.check(self.path, file.read(self.header.size))
             for block in blocks(file, self.path, self.header, self.form, self.block_bytes):

@@ -135,5 +135,5 @@ def _stray(path: str, lines: int, above: bytes) -> ValueError:
     line = lines + _line_ends(above) + 1
     return ValueError(
         f"`{path}` must have quotes only around whole fields, and doubled inside them; the row in line {line} has "
-        "others. Write the file with a library that quotes."
+        "other quotes. Write the file with a library that quotes."
     )

@@ -10,7 +10,7 @@ from typing import Any
 REMEDY = "Name fewer columns in the bounds, or give it more memory."
 
 
-class Held:
+class BatchStore:
     """Batches that were read so far."""
 
     def __init__(self) -> None:
@@ -25,9 +25,9 @@ class Held:
 
 
 @contextlib.contextmanager
-def told_of_memory(path: str, rows: int | None) -> Iterator[Held]:
+def memory_explained(path: str, rows: int | None) -> Iterator[BatchStore]:
     """Batches to fill; a MemoryError inside says how many of the rows of `path` were read, and how many would fit."""
-    store = Held()
+    store = BatchStore()
     try:
         yield store
     except MemoryError:
@@ -35,7 +35,7 @@ def told_of_memory(path: str, rows: int | None) -> Iterator[Held]:
         raise MemoryError(_sentence(path, store, rows)) from None
 
 
-def _sentence(path: str, store: Held, rows: int | None) -> str:
+def _sentence(path: str, store: BatchStore, rows: int | None) -> str:
     limit = memory_limit()
     within = "" if limit is None else f" of {limit >> 20} MiB"
     extent = "rows" if rows is None else f"of {rows} rows"

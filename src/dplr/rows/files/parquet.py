@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dplr.rows.files.columns import check_columns
-from dplr.rows.files.stamp import Stamp, gone
+from dplr.rows.files.stamp import Stamp, missing_file
 
 PART_ROWS = 1 << 20
 BATCH_ROWS = 1 << 17
@@ -137,7 +137,7 @@ def _runs(counts: Sequence[int], most: int) -> Iterator[tuple[int, ...]]:
         yield tuple(run)
 
 
-def told_by(path: str) -> bytes:
+def footer_bytes(path: str) -> bytes:
     """The footer of a Parquet file, which describes its content; empty for other files."""
     if not is_parquet(path):
         return b""
@@ -154,7 +154,7 @@ def _opened(path: str, place: str, after: bool = False) -> Iterator[Any]:
         file = pa.OSFile(place)
     except FileNotFoundError:
         if after:
-            raise gone(path) from None
+            raise missing_file(path) from None
         raise
     with file:
         yield file

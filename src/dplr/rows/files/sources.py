@@ -34,7 +34,7 @@ def files_of(data: Any) -> list[str]:
     files = sorted(path for source in sources for path in _named(source))
     if not files:
         raise ValueError(sentence("data", "must name at least one file", data, "Hidden files do not count."))
-    for path in once(files):
+    for path in without_repeats(files):
         if not os.path.isfile(path):
             rule = "must be a file, because it is read more than once"
             raise ValueError(f"`{path}` {rule}. Write its rows to a file first.")
@@ -128,7 +128,7 @@ def _check_flat(path: str, folders: Sequence[str]) -> None:
     raise ValueError(f"`{path}` must hold files alone; got the folder {name}. {remedy}")
 
 
-def once(files: Iterable[str], on_this_machine: bool = True) -> Iterator[str]:
+def without_repeats(files: Iterable[str], on_this_machine: bool = True) -> Iterator[str]:
     """Each file; ValueError where one is there twice, by whatever name: its changes would exceed the sensitivity.
 
     Without `on_this_machine`, a file that is on none of its disks is told by its path.

@@ -13,7 +13,7 @@ from dplr.rows.files.csv import CsvPart
 from dplr.rows.spill import Spill
 
 
-class Spooled:
+class CachedCsv:
     """A CSV file whose rows are written down when they are first read, and read from there afterwards.
 
     Parameters
@@ -36,9 +36,9 @@ class Spooled:
         """The identity of the CSV file with these columns."""
         return self._part.chosen(self._columns).identity
 
-    def chosen(self, columns: Sequence[str]) -> Spooled:
+    def chosen(self, columns: Sequence[str]) -> CachedCsv:
         """The part with these columns alone."""
-        part = Spooled.__new__(Spooled)
+        part = CachedCsv.__new__(CachedCsv)
         part._part, part._spool, part._columns = self._part, self._spool, tuple(columns)
         return part
 

@@ -38,7 +38,7 @@ class Stamp:
         try:
             now = os.stat(self.place)
         except FileNotFoundError:
-            raise gone(path) from None
+            raise missing_file(path) from None
         if (now.st_size, now.st_mtime_ns) != (self.size, self.mtime_ns):
             got = f"{now.st_size} bytes, changed after the {self.size} that it had"
             raise FileChanged(f"{_rule(path)}; got {got}. {_REMEDY}")
@@ -46,7 +46,7 @@ class Stamp:
             raise FileChanged(f"{_rule(path)}; got other columns or row groups. {_REMEDY}")
 
 
-def gone(path: str) -> FileChanged:
+def missing_file(path: str) -> FileChanged:
     """The error for a file that is no longer there."""
     return FileChanged(f"{_rule(path)}; it is gone. {_REMEDY}")
 

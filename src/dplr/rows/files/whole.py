@@ -8,7 +8,7 @@ from typing import Any
 from dplr.rows.files.columns import check_columns
 from dplr.rows.files.kinds import Format, Kind
 from dplr.rows.files.lines import header_of
-from dplr.rows.files.memory import told_of_memory
+from dplr.rows.files.memory import memory_explained
 from dplr.rows.files.parquet import footer_of, is_parquet
 from dplr.rows.files.sources import files_of, parts_of, schema_of
 
@@ -33,7 +33,7 @@ def read_table(data: Any, kinds: Mapping[str, Kind], form: Format) -> Any:
     counts = [part.rows for part in parts]
     rows = None if None in counts else sum(count or 0 for count in counts)
     named = files[0] if len(files) == 1 else str(data)
-    with told_of_memory(named, rows) as store:
+    with memory_explained(named, rows) as store:
         for part in parts:
             for batch in part.batches():
                 store.add(batch)

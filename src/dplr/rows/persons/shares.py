@@ -189,7 +189,7 @@ def _refuse_weights(weights: Vector) -> None:
     missing, infinite = int(np.isnan(weights).sum()), int(np.isinf(weights).sum())
     negative = int((weights < 0).sum()) - int(np.isneginf(weights).sum())
     if missing or infinite or negative:
-        kinds = {"missing or no number": missing, "infinite": infinite, "negative": negative}
+        kinds = {"missing or not a number": missing, "infinite": infinite, "negative": negative}
         listed = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
         raise ValueError(
             f"`sample_weight` must hold finite numbers of at least 0; got {listed}, of {len(weights)} rows. "
@@ -210,4 +210,4 @@ def _warn_of_cap(weights: Vector, weight_max: float) -> None:
             "guarantee; take it from public knowledge, such as twice the population per sampled row"
         )
     if parts:
-        warn(f"{'. '.join(parts)}. (For the data holder: this is not private.)", DataWarning)
+        warn(DataWarning(f"{'. '.join(parts)}.", "For the data holder: this is not private."), DataWarning)

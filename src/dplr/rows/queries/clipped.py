@@ -22,7 +22,7 @@ from dplr.rows.selection import ALL, Selection
 from dplr.rows.weights import Weights
 
 Vector = NDArray[np.float64]
-Room = Callable[[int], NDArray[np.float64]]
+Allocate = Callable[[int], NDArray[np.float64]]
 # Largest norm of coefficients whose margins are exact: a little less than 2^12, so that rounding does not exceed it.
 LARGEST_COEF = 4096.0 * (1 - 2.0**-40)
 
@@ -110,10 +110,10 @@ class ClippingRows(Protocol):
 
 
 def clipped_rows(
-    X: NDArray[Any], y: NDArray[Any], prep: Prep, weights: Weights = None, room: Room | None = None
+    X: NDArray[Any], y: NDArray[Any], prep: Prep, weights: Weights = None, allocate: Allocate | None = None
 ) -> ClippedRows:
-    """Rows as kernels of clipped gradients take them; `room` makes the arrays of facts about them, None in memory."""
-    return ClippedRows(X, y, row_map(prep), weights, room)
+    """Rows as kernels of clipped gradients take them; `allocate` makes arrays of facts about them, None in memory."""
+    return ClippedRows(X, y, row_map(prep), weights, allocate)
 
 
 def on_coef_grid(coefs: Vector) -> Vector:

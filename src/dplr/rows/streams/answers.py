@@ -62,7 +62,7 @@ def load(data: bytes) -> list[AnyTotal]:
         ValueError,
     ) as error:
         reason = "it is cut off" if isinstance(error, _CutOff) else "its header cannot be read"
-        raise ValueError(f"a worker's answer is none of ours: {reason}.") from None
+        raise ValueError(f"a worker's answer was not written by this version of dplr: {reason}.") from None
     if fault is not None:
         raise WorkerFault(f"{_shown(header.get('part'))} could not be summed: {_shown(fault)}.")
     numbers.check_end()
@@ -80,7 +80,9 @@ def check(total: AnyTotal, shape: tuple[int, ...], query: Any) -> None:
         is_asked = total.hi.shape == shape and total.exponent == getattr(query, "exponent", None)
     counts = (*total.faults[:3], *total.faults.outside, *total.faults.marks)
     if not is_asked or min(counts) < 0 or len(total.faults.outside) != query.d + 1:
-        raise ValueError("a worker's answer is not one to what was asked; is another version of dplr installed there?")
+        raise ValueError(
+            "a worker answered another question than was asked: is another version of dplr installed there?"
+        )
 
 
 def _shown(text: Any) -> str:

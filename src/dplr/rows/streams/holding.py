@@ -45,7 +45,7 @@ class Shelf:
     learns: bool = False
 
 
-class Held:
+class WorkerRows:
     """Rows of some parts, and the answer of the pass that read them.
 
     Parameters
@@ -59,13 +59,13 @@ class Held:
         self.parts, self.shelf, self.answer = tuple(parts), shelf, answer
         self._rows: list[list[ArrayRows]] | None = None  # of each part, batch by batch; None where none are held
         # The pickle of the last pass's map to scaled rows, and the rows with that map.
-        self._last_way: tuple[bytes, list[list[ArrayRows]]] = b"", []
+        self._last_mapping: tuple[bytes, list[list[ArrayRows]]] = b"", []
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Leave the rows here: they stay on the machine that read them."""
-        return Held, (self.parts, self.shelf, self.answer)
+        return WorkerRows, (self.parts, self.shelf, self.answer)
 
-    def reading(self, job: RemotePass[Any], own_folder: str) -> Held:
+    def reading(self, job: RemotePass[Any], own_folder: str) -> WorkerRows:
         """Make a pass over all rows, hold some of them on its way, and keep its answer."""
         with contextlib.ExitStack() as opened:
             place = self._place(own_folder, opened)
@@ -92,11 +92,11 @@ class Held:
         """The pass, and rows with facts that earlier passes cached; without them where they would fill the memory."""
         if not (self.shelf.learns and isinstance(job, ClippedPass)):
             return job, [[rows.mapped(rows.prep) for rows in part] for part in batches]
-        way, of_rows = job.recipe.way, replace(job, recipe=job.recipe.mapped(None))
-        name = pickle.dumps(way)
-        if self._last_way[0] != name:
-            self._last_way = name, [[rows.mapped(way or rows.prep) for rows in part] for part in batches]
-        return of_rows, self._last_way[1]
+        mapping, of_rows = job.recipe.mapping, replace(job, recipe=job.recipe.mapped(None))
+        name = pickle.dumps(mapping)
+        if self._last_mapping[0] != name:
+            self._last_mapping = name, [[rows.mapped(mapping or rows.prep) for rows in part] for part in batches]
+        return of_rows, self._last_mapping[1]
 
     def _place(self, own_folder: str, opened: contextlib.ExitStack) -> _Memory | None:
         """Where rows are put; None where a disk has no room for them."""

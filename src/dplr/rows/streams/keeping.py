@@ -26,7 +26,7 @@ _SHORT = ("Int8", "Int16", "UInt8", "UInt16", "Float32", "Boolean")
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
+class StoredRows:
     """All rows, encoded, in mapped files, in any order: exact sums do not depend on it."""
 
     X: NDArray[Any]
@@ -37,11 +37,13 @@ class Kept:
     def rows(self, prep: Prep) -> ArrayRows:
         """The rows with this map to scaled rows; facts about them that passes share are in mapped files too."""
         weights = None if self.weights is None else RowWeights(self.weights, None, len(self.y))
-        room = functools.partial(mapped_zeros, self.folder)
-        return ArrayRows(self.X, self.y, replace(prep, layout=None), weights=weights, room=room)
+        allocate = functools.partial(mapped_zeros, self.folder)
+        return ArrayRows(self.X, self.y, replace(prep, layout=None), weights=weights, allocate=allocate)
 
 
-def keep(parts: Parts, recipe: Recipe, count: int, folder: str, run: Callable[[Pass[Any], str], Any]) -> Kept | None:
+def keep(
+    parts: Parts, recipe: Recipe, count: int, folder: str, run: Callable[[Pass[Any], str], Any]
+) -> StoredRows | None:
     """Encode all rows in one pass; None where the folder's disk has no room for them."""
     width = recipe.prep.geometry.d
     kind = np.dtype(kind_of(parts, recipe))
@@ -54,7 +56,7 @@ def keep(parts: Parts, recipe: Recipe, count: int, folder: str, run: Callable[[P
         if run(job, "keeping rows") != count:
             return None
         X, y, *weights = job.arrays(count, [size for _, size in kinds])
-        return Kept(X, y[:, 0], weights[0][:, 0] if weights else None, folder)
+        return StoredRows(X, y[:, 0], weights[0][:, 0] if weights else None, folder)
     return None
 
 

@@ -228,7 +228,7 @@ def state_of(job: Pass[S], part: Part, progress: Progress | None = None) -> S:
         if progress is not None:
             progress(count)
     if part.rows is not None and rows != part.rows:
-        raise changed(part.identity, part.rows, rows)
+        raise row_count_error(part.identity, part.rows, rows)
     return state
 
 
@@ -260,7 +260,7 @@ class PartChanged(ValueError):
     """A part has other rows than before."""
 
 
-def changed(identity: str, before: int, now: int) -> PartChanged:
+def row_count_error(identity: str, before: int, now: int) -> PartChanged:
     """The error for a part that has another number of rows than it had."""
     rule = "must stay as it is while a fit reads it"
     return PartChanged(sentence("X", rule, f"{now} rows instead of {before} in {identity}", "Fit a copy that rests."))

@@ -64,7 +64,7 @@ class Recipe:
     several : whether there are more than two classes.
     prep : the map from raw rows to scaled rows, which encodes tables.
     weighing : the facts that weigh rows; None where every row has weight 1.
-    way : another map from encoded rows to scaled rows; None for that of `prep`.
+    mapping : another map from encoded rows to scaled rows; None for that of `prep`.
     """
 
     features: tuple[str, ...]
@@ -74,7 +74,7 @@ class Recipe:
     several: bool
     prep: Prep
     weighing: Weighing | None = None
-    way: Prep | None = None
+    mapping: Prep | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -85,14 +85,14 @@ class Recipe:
     def rows_of(self, batch: Any) -> ArrayRows:
         """The rows of a batch, which may be rows that were encoded before."""
         if isinstance(batch, ArrayRows):
-            return batch if self.way is None else batch.mapped(self.way)
+            return batch if self.mapping is None else batch.mapped(self.mapping)
         table = as_table(batch)
         assert table is not None
         target = self.target_of(table)
         labels = None if self.labels is None else self.labels.of(target)
         weights = None if self.weighing is None else self.weighing.of(table, labels)
         rows = ArrayRows(self.table_of(table), self._numbers(target, labels), self.prep, weights=weights)
-        return rows if self.way is None else rows.mapped(self.way)
+        return rows if self.mapping is None else rows.mapped(self.mapping)
 
     def table_of(self, table: Table) -> Table:
         """The columns of X."""
@@ -106,9 +106,9 @@ class Recipe:
         numeric = target.numeric or self.labels is not None
         return target if numeric else Target(NUMERIC, target.as_float(), target.type_name)
 
-    def mapped(self, way: Prep | None) -> Recipe:
+    def mapped(self, mapping: Prep | None) -> Recipe:
         """The recipe with another map to scaled rows; None for that of `prep`."""
-        return replace(self, way=way)
+        return replace(self, mapping=mapping)
 
     def _numbers(self, target: Target, labels: Labels | None) -> np.ndarray[Any, Any]:
         if labels is None:

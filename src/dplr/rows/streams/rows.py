@@ -19,14 +19,14 @@ from dplr.bounds.scaling import Prep
 from dplr.problem.losses import Loss
 from dplr.rows.array.rows import ArrayRows
 from dplr.rows.base import Rows
-from dplr.rows.faults import Told, refuse
+from dplr.rows.faults import BoundsNotice, refuse
 from dplr.rows.queries.clipped import ClippedGradient
 from dplr.rows.queries.losses import LossGradient, RealTotal, native_rows
 from dplr.rows.queries.totals import Total
 from dplr.rows.selection import ALL, Selection
 from dplr.rows.streams.finished import finished_pass, name_of
-from dplr.rows.streams.keeping import Kept, keep
-from dplr.rows.streams.parts import Holder, LocalParts, Parts, Pass, Progress, Sums, changed, one_pass
+from dplr.rows.streams.keeping import StoredRows, keep
+from dplr.rows.streams.parts import Holder, LocalParts, Parts, Pass, Progress, Sums, one_pass, row_count_error
 from dplr.rows.streams.passes import Arrays, ClippedPass, SampledPass, SumPass, WherePass, joined
 from dplr.rows.streams.recipe import Recipe
 from dplr.solvers.newton import sample_step
@@ -71,10 +71,10 @@ class StreamSource:
     passes: int = 0
     clipped_passes: int = 0
     sample: Arrays | None = None
-    kept: Kept | None = None
+    kept: StoredRows | None = None
     worker_rows: Sums | None = None
     worker_sample: Sums | None = None
-    notice: Told = field(default_factory=Told)
+    notice: BoundsNotice = field(default_factory=BoundsNotice)
 
     def run(self, job: Pass[Any], label: str, rows_of: Sums | None = None) -> Any:
         """One pass over all rows, wherever they are read, or over those that workers hold."""
@@ -101,7 +101,7 @@ class StreamSource:
         """Refuse sums over another number of rows: a row that is read twice counts twice. No row, no totals."""
         rows = totals[0].faults.rows if totals else 0
         if rows != self.count:
-            raise changed("all parts", self.count, rows)
+            raise row_count_error("all parts", self.count, rows)
 
 
 class StreamedRows(Rows):
@@ -117,7 +117,7 @@ class StreamedRows(Rows):
 
     def __init__(self, source: StreamSource, recipe: Recipe) -> None:
         self._source, self._recipe = source, recipe
-        self.prep = recipe.prep if recipe.way is None else recipe.way
+        self.prep = recipe.prep if recipe.mapping is None else recipe.mapping
         self.columns, self._notice = recipe.features, source.notice
         # The rows on this machine's disk, with facts that passes share.
         self._local_rows: ArrayRows | None = None

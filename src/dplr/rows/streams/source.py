@@ -15,7 +15,7 @@ from dplr.rows.files.kinds import Format, Kind
 from dplr.rows.files.parquet import footer_of, is_parquet
 from dplr.rows.files.sources import files_of, schema_of
 from dplr.rows.files.sources import parts_of as parts_of_files
-from dplr.rows.files.spooled import Spooled
+from dplr.rows.files.spooled import CachedCsv
 from dplr.rows.persons import PersonCounts
 from dplr.rows.streams.engines import is_lazy, parts_of, placed
 from dplr.rows.streams.parts import LocalParts, Parts
@@ -126,5 +126,5 @@ def file_parts(
     """
     folder = tempfile.gettempdir() if keep is None else keep
     plain_parts = parts_of_files(files, columns, kinds, form)
-    parts = [Spooled(part, folder) if isinstance(part, CsvPart) else part for part in plain_parts]
+    parts = [CachedCsv(part, folder) if isinstance(part, CsvPart) else part for part in plain_parts]
     return LocalParts(parts, schema_of(files, columns, kinds).empty_table(), threads)

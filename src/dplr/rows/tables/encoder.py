@@ -89,16 +89,16 @@ class Encoder:
         """The number of rows of a block."""
         return max(_LEAST_ROWS, _ENTRIES // self.width)
 
-    def block(self, rows: Any = None, room: Matrix | None = None) -> tuple[Matrix, NDArray[np.int64]]:
-        """Encode rows: a slice, an array of indices, or None for all of them; into `room`, if it is long enough.
+    def block(self, rows: Any = None, out: Matrix | None = None) -> tuple[Matrix, NDArray[np.int64]]:
+        """Encode rows: a slice, an array of indices, or None for all of them; into `out`, if it is long enough.
 
         Returns
         -------
-        matrix : (n, width), the beginning of `room` where that was used.
+        matrix : (n, width), the beginning of `out` where that was used.
         marks : (2 * features,) per feature, values that are not a level; then missing values that count as something.
         """
         start, index, count = self._rows(slice(None) if rows is None else rows)
-        matrix = self._matrix(count, room)
+        matrix = self._matrix(count, out)
         if count <= self.block_rows:
             return matrix, self._write(start, index, matrix).ravel()
         parts = min(threads_for(float(matrix.size) * _PRODUCTS_AN_ENTRY), count // self.block_rows)
@@ -112,11 +112,11 @@ class Encoder:
 
         return matrix, np.sum(run(write, spans(count, parts)), axis=0).ravel()
 
-    def _matrix(self, count: int, room: Matrix | None) -> Matrix:
+    def _matrix(self, count: int, out: Matrix | None) -> Matrix:
         """A matrix for rows, which is zero or will be written everywhere."""
-        if room is None or len(room) < count:
+        if out is None or len(out) < count:
             return (np.empty if self._dense else np.zeros)((count, self.width))
-        matrix = room[:count]
+        matrix = out[:count]
         if not self._dense:
             matrix.fill(0.0)
         return matrix

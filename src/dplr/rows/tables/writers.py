@@ -119,4 +119,4 @@ def number(value: Any) -> float:
     """A value of a column of objects as float64; raises for what is not a number."""
     if isinstance(value, NUMBERS):
         return float(value)
-    raise TypeError(f"it holds a {type(value).__name__}, and no number")
+    raise TypeError(f"it holds a {type(value).__name__}, which is not a number")

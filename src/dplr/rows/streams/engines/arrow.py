@@ -13,8 +13,8 @@ from typing import Any
 
 from dplr._kit.validation import sentence
 from dplr.rows import threads as _pool
-from dplr.rows.files.parquet import told_by
-from dplr.rows.files.sources import once
+from dplr.rows.files.parquet import footer_bytes
+from dplr.rows.files.sources import without_repeats
 from dplr.rows.files.stamp import Stamp
 from dplr.rows.streams.engines.lazy import BATCH_ROWS, LazyPart
 from dplr.rows.streams.parts import LocalParts
@@ -33,7 +33,7 @@ def parts_of(source: Any, threads: int | None) -> LocalParts:
         raise TypeError(sentence("X", rule, type(source).__name__, remedy))
     empty = source.schema.empty_table()
     files = (path for dataset in _children(source) for path in getattr(dataset, "files", []))
-    list(once(files, on_this_machine=False))
+    list(without_repeats(files, on_this_machine=False))
     try:
         parts = [_part(fragment, source.schema) for fragment in source.get_fragments()]
     except ValueError:  # only the whole dataset knows its filter
@@ -68,7 +68,7 @@ def _stamps(source: Any, paths: Sequence[str]) -> list[Stamp]:
     """Stamps of the files that a dataset or a fragment reads on this machine."""
     if not paths or source.filesystem.type_name != "local":
         return []
-    return [Stamp.of(path, told_by(path)) for path in paths]
+    return [Stamp.of(path, footer_bytes(path)) for path in paths]
 
 
 def _resting(read: Read, stamps: list[Stamp]) -> Read:
@@ -79,7 +79,7 @@ def _resting(read: Read, stamps: list[Stamp]) -> Read:
 def _checked(read: Read, stamps: list[Stamp], columns: list[str] | None) -> Iterator[Any]:
     _check(stamps)
     for stamp in stamps:
-        stamp.check(stamp.place, told_by(stamp.place))
+        stamp.check(stamp.place, footer_bytes(stamp.place))
     try:
         yield from read(columns)
     except (ValueError, OSError):  # of Arrow, perhaps because a file changed

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from dplr.rows.streams.engines.lazy import BATCH_ROWS, LazyPart
 from dplr.rows.streams.engines.tasks import FarParts, answer_of, grouped, remote, states
-from dplr.rows.streams.holding import Held, Shelf
+from dplr.rows.streams.holding import Shelf, WorkerRows
 from dplr.rows.streams.keeping import kind_of
 from dplr.rows.streams.parts import LocalParts, Part, Parts, Pass, Progress, RemotePass, Sums, in_order, sum_part
 from dplr.rows.streams.recipe import Recipe
@@ -46,14 +46,14 @@ class DaskParts(FarParts):
         learns = self.rows is not None and learnt * self.rows <= _MOST_LEARNT_BYTES * cores
         shelf = Shelf(recipe, step, kind_of(self, recipe), folder, learns)
         groups = grouped(self.parts, cores)
-        reading = _Reading(self._workers, [Held(group, shelf) for group in groups])
+        reading = _Reading(self._workers, [WorkerRows(group, shelf) for group in groups])
         return reading, _HeldSums(reading)
 
 
 class _Reading:
     """Rows that workers read once. The rows that they hold are freed with the futures, which this object has."""
 
-    def __init__(self, client: Any, groups: list[Held]) -> None:
+    def __init__(self, client: Any, groups: list[WorkerRows]) -> None:
         self.client, self._groups = client, groups
         self.futures: list[Any] = []
 
@@ -61,7 +61,7 @@ class _Reading:
         """The states of runs of parts, in order."""
         client, job = self.client, remote(job)
 
-        def begin(group: Held) -> Any:
+        def begin(group: WorkerRows) -> Any:
             self.futures.append(client.submit(functools.partial(_read, job, group), pure=False))
             return client.submit(_answer, self.futures[-1], pure=False)
 
@@ -88,15 +88,15 @@ class _HeldSums:
         return states(remote(job), in_order(begin, _wait, _drop, futures, 2 * _cores(client)), progress)
 
 
-def _read(job: RemotePass[Any], group: Held) -> Held:
+def _read(job: RemotePass[Any], group: WorkerRows) -> WorkerRows:
     return group.reading(job, _own_folder())
 
 
-def _answer(group: Held) -> bytes:
+def _answer(group: WorkerRows) -> bytes:
     return group.answer
 
 
-def _sum_held(job: RemotePass[Any], group: Held) -> bytes:
+def _sum_held(job: RemotePass[Any], group: WorkerRows) -> bytes:
     return group.sums(job, _own_folder())
 
 
