@@ -16,11 +16,28 @@ from numpy.typing import NDArray
 from dplr._kit.validation import sentence
 from dplr.fitting.one_vs_rest import ReleasePlan
 from dplr.fitting.planning import PublicFacts
-from dplr.privacy.composition import basic, exact, float_down, pure_eps_of_rho, pure_rho, rho_of
-from dplr.privacy.gaussian import gaussian_eps
+from dplr.privacy.composition import (
+    basic,
+    exact,
+    float_down,
+    pure_eps_of_rho,
+    pure_eps_of_square,
+    pure_rho,
+    rho_of,
+    square_of,
+)
+from dplr.privacy.gaussian import gaussian_eps, pure_mu
 from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Pure
-from dplr.privacy.search.calibration import Law, largest_rho, lost_delta, run_delta, run_eps
-from dplr.privacy.search.counts import NegativeBinomial
+from dplr.privacy.search.calibration import (
+    Law,
+    gaussian_search_eps,
+    largest_mu,
+    largest_rho,
+    lost_delta,
+    run_delta,
+    run_eps,
+)
+from dplr.privacy.search.counts import NegativeBinomial, TruncatedPoisson
 from dplr.privacy.search.selection import score_noise
 from dplr.privacy.statement import PrivacyStatement
 
@@ -100,7 +117,7 @@ def plan_partition(facts: Sequence[PublicFacts], sizes: Sequence[int], eps: floa
 
 def plan_stopping(facts: Sequence[PublicFacts], eps: float, law: Law) -> SearchPlan:
     """Runs with noisy scores, a secret number of them (theorems 2 to 4)."""
-    plan = _renyi_plan(facts, eps, law) if facts[0].delta else None
+    plan = _gaussian_plan(facts, eps, law) if facts[0].delta else None
     if plan is not None:
         return plan
     if not isinstance(law, NegativeBinomial):
@@ -129,15 +146,14 @@ def _basic_plan(facts: Sequence[PublicFacts], eps: float, law: NegativeBinomial)
     return _stopping_plan(planned, facts[0], (eps, lost), law, noise, "theorem 2")
 
 
-def _renyi_plan(facts: Sequence[PublicFacts], eps: float, law: Law) -> SearchPlan | None:
-    """Runs with zCDP guarantees, for Gaussian noise only; None where theorem 2 needs less noise."""
-    delta = facts[0].delta
-    rho, parameter = largest_rho(law, eps, delta), run_delta(law, delta)
-    score = pure_eps_of_rho(_SCORE_SHARE * exact(rho)) if rho else 0.0
-    fit_rho = float_down(exact(rho) - exact(pure_rho(score)))
-    if score <= 0 or fit_rho <= 0:
+def _gaussian_plan(facts: Sequence[PublicFacts], eps: float, law: Law) -> SearchPlan | None:
+    """Runs with Gaussian noise in the fit; None for other noise, and where theorem 2 needs less noise."""
+    delta, parameter = facts[0].delta, run_delta(law, facts[0].delta)
+    budget = _Curve(law, eps, delta) if isinstance(law, NegativeBinomial) else _Zcdp(law, eps, delta)
+    score = budget.score
+    if score <= 0 or budget.fit <= 0:
         return None
-    share, shrink = gaussian_eps(math.sqrt(2 * fit_rho), parameter), _ROUNDING
+    share, shrink = gaussian_eps(math.sqrt(budget.fit), parameter), _ROUNDING
     if isinstance(law, NegativeBinomial) and exact(share) <= (1 - _SCORE_SHARE) * run_eps(law, eps):
         return None
     for _ in range(_SHRINKS):
@@ -145,11 +161,43 @@ def _renyi_plan(facts: Sequence[PublicFacts], eps: float, law: Law) -> SearchPla
         statements = [fit.statement for fit in planned]
         if not all(isinstance(statement.guarantee, Gaussian) for statement in statements):
             return None
-        if all(rho_of(statement)[0] <= fit_rho for statement in statements):
-            theorem = "theorem 3" if isinstance(law, NegativeBinomial) else "theorem 4"
-            return _stopping_plan(planned, facts[0], (eps, delta), law, score_noise(exact(score)), theorem)
+        if all(budget.pays(statement) for statement in statements):
+            return _stopping_plan(planned, facts[0], (eps, delta), law, score_noise(exact(score)), budget.theorem)
         share, shrink = share * (1 - shrink), 2 * shrink
     return None
+
+
+class _Curve:
+    """The budget of runs by the trade-off curve of a run: mu^2 of the fit, and eps of the score (theorem 3)."""
+
+    theorem = "theorem 3"
+
+    def __init__(self, law: NegativeBinomial, eps: float, delta: float) -> None:
+        self._law, self._eps, self._delta = law, eps, delta
+        square = largest_mu(law, eps, delta) ** 2
+        self.score = pure_eps_of_square(_SCORE_SHARE * exact(square))
+        self.fit = square - pure_mu(self.score) ** 2 * (1 + _ROUNDING)
+
+    def pays(self, statement: PrivacyStatement) -> bool:
+        """Whether a search whose runs have this fit and the score costs no more than it may, discrete noise counted."""
+        mu = math.sqrt(square_of(statement)[0] + pure_mu(self.score) ** 2) * (1 + _ROUNDING)
+        numbers = sum(math.prod(block.shape) for block in statement.released.values() if block.law.gaussian)
+        return gaussian_search_eps(self._law, mu, self._delta, numbers) <= self._eps
+
+
+class _Zcdp:
+    """The budget of runs by Renyi divergences: 2 rho of the fit, and eps of the score (theorem 4)."""
+
+    theorem = "theorem 4"
+
+    def __init__(self, law: TruncatedPoisson, eps: float, delta: float) -> None:
+        rho = largest_rho(law, eps, delta)
+        self.score = pure_eps_of_rho(_SCORE_SHARE * exact(rho)) if rho else 0.0
+        self.fit = 2 * float_down(exact(rho) - exact(pure_rho(self.score)))
+
+    def pays(self, statement: PrivacyStatement) -> bool:
+        """Whether a fit with this statement keeps to its rho."""
+        return rho_of(statement)[0] <= self.fit / 2
 
 
 def _planned(facts: Sequence[PublicFacts], eps: float) -> tuple[ReleasePlan, ...]:
