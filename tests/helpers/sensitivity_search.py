@@ -20,12 +20,12 @@ def slopes(x, s, other, t, linear, quadratic, iota):
     """`change` without the count, and subgradients of it in x and in other; products of entries are computed once."""
     products = x[:, :, None] * x[:, None, :] - other[:, :, None] * other[:, None, :]
     apart, moved, signs = s * x - t * other, x - other, np.sign(products)
-    squares = np.einsum("bii->bi", products)
+    np.einsum("bii->bi", signs)[:] *= 2  # the triangle holds each product of two entries once, and each square
     value = linear * (np.abs(apart).sum(1) + iota * np.abs(s - t).ravel())
-    value = value + quadratic * (np.abs(products).sum((1, 2)) + np.abs(squares).sum(1)) / 2
+    value = value + quadratic * np.einsum("bij,bij->b", products, signs) / 2
     value = value + quadratic * iota * np.abs(moved).sum(1)
     constant = quadratic * iota * np.sign(moved)
-    up, down = (np.einsum("bij,bj->bi", signs, row) + np.einsum("bii,bi->bi", signs, row) for row in (x, other))
+    up, down = (np.matmul(signs, row[:, :, None])[:, :, 0] for row in (x, other))
     linear_part = linear * np.sign(apart)
     return value, s * linear_part + quadratic * up + constant, -t * linear_part - quadratic * down - constant
 
@@ -50,52 +50,53 @@ def worst_change(
 
     The change of sum y^2 counts with weight `square`; the second record has one of `targets`, the first has 1.
     """
-    rng = np.random.default_rng(seed)
+    rng, replaced = np.random.default_rng(seed), relation == "replace_one"
+    t = np.repeat(targets if replaced else (0.0,), count)[:, None]  # `count` starts of each target
+    s, more = np.ones_like(t), square * (1 - t.ravel() ** 2) + (0.0 if replaced else quadratic * iota**2)
+    x, other = starts(rng, d, domain, c, len(t)), starts(rng, d, domain, c, len(t))
+    number = np.arange(len(t)) % count
+    other[number < count // 2] = (x * np.where(t < 0, 1, -1))[number < count // 2]
+    if domain != "ball":  # one number describes the worst pair of a cube: try many
+        x[number % 3 == 0] = c
+        each = np.linspace(0 if domain == "corner" else -1, 1, len(range(0, count, 3)))
+        other[number % 3 == 0] = c * np.tile(each, len(t) // count)[:, None]
+    other = project(other, domain, c) if replaced else np.zeros_like(x)
     best = 0.0
-    for t in targets if relation == "replace_one" else (0.0,):
-        s, squares = np.ones((count, 1)), square * (1 - t * t)
-        x, other = starts(rng, d, domain, c, count), starts(rng, d, domain, c, count)
-        other[: count // 2] = x[: count // 2] * (1 if t < 0 else -1)
-        if domain != "ball":  # one number describes the worst pair of a cube: try many
-            x[::3] = c
-            other[::3] = c * np.linspace(0 if domain == "corner" else -1, 1, len(x[::3]))[:, None]
-        other = project(other, domain, c)
-        if relation != "replace_one":
-            other[:] = 0.0
-        t = np.full((count, 1), t)
-        counted = quadratic * iota**2 if relation != "replace_one" else 0.0
-        for step in range(steps):
-            value, up, other_up = slopes(x, s, other, t, linear, quadratic, iota)
-            best = max(best, float(value.max()) + counted + squares)
-            rate = 0.3 * c * (1 - step / steps)
-            x = project(x + rate * up / (np.linalg.norm(up, axis=1, keepdims=True) + 1e-12), domain, c)
-            if relation == "replace_one":
-                length = np.linalg.norm(other_up, axis=1, keepdims=True) + 1e-12
-                other = project(other + rate * other_up / length, domain, c)
+    for step in range(steps):
+        value, up, other_up = slopes(x, s, other, t, linear, quadratic, iota)
+        best = max(best, float((value + more).max()))
+        rate = 0.3 * c * (1 - step / steps)
+        x = project(x + rate * up / (np.linalg.norm(up, axis=1, keepdims=True) + 1e-12), domain, c)
+        if replaced:
+            length = np.linalg.norm(other_up, axis=1, keepdims=True) + 1e-12
+            other = project(other + rate * other_up / length, domain, c)
     return best
 
 
 def released_change(rows, labels, others, other_labels, geometry, relation, linear, quadratic):
     """L1 change of the cells that a release of this geometry holds; a record whose label is 0 is not there. Batched."""
-    labels, cells = (labels, other_labels), cells_of(geometry, relation)
-    return cells_change((rows, others), labels, geometry, cells, linear, quadratic)
+    cells = weighted_cells(geometry, (labels, other_labels), released(geometry, relation), linear, quadratic, quadratic)
+    moments = (cells(x, which) * (y != 0) for which, (x, y) in enumerate(((rows, labels), (others, other_labels))))
+    return np.abs(next(moments) - next(moments)).sum(axis=0)
 
 
-def cells_of(geometry, relation):
+def released(geometry, relation):
     """The cells of the upper triangle of second moments that a release holds, by block."""
     return blocks(geometry, counted=relation == "add_remove")
 
 
-def cells_change(pair, labels, geometry, cells, linear, quadratic):
-    """`released_change` of cells that are known."""
-    moments = []
-    for x, y in zip(pair, labels, strict=True):
-        v = np.column_stack([x, np.full((len(x), int(geometry.intercept > 0)), geometry.intercept), y])
-        v[y == 0] = 0.0
-        moments.append(v[:, :, None] * v[:, None, :])
-    moved = np.abs(moments[0] - moments[1])
-    factors = {"linear": linear, "diagonal": quadratic, "off_diagonal": quadratic}
-    return sum(factors[name] * moved[:, i, j].sum(axis=1) for name, (i, j) in cells.items())
+def weighted_cells(geometry, labels, cells, linear, diagonal, off_diagonal):
+    """A function of rows (n, d), and of which of two records they are: their moments (cells, n) times weights."""
+    factors = {"linear": linear, "diagonal": diagonal, "off_diagonal": off_diagonal}
+    i, j = (np.concatenate([pair[side] for pair in cells.values()]) for side in (0, 1))
+    weights = np.repeat([factors[name] for name in cells], [len(pair[0]) for pair in cells.values()])[:, None]
+
+    def of(rows, which):
+        constant = np.full((int(geometry.intercept > 0), len(rows)), geometry.intercept)
+        v = np.vstack([rows.T, constant, labels[which]])
+        return v[i] * v[j] * weights
+
+    return of
 
 
 def numeric_columns(geometry):
@@ -135,63 +136,58 @@ def worst_released_change(geometry, relation, linear, quadratic, seed=0, count=1
     """
     replaced = relation == "replace_one"
     others = ratio * np.where(np.arange(count) % 2, 1.0, -1.0) if replaced else np.zeros(count)
-    labels, cells = np.array([np.ones(count), others]), cells_of(geometry, relation)
-
-    def value(pair):
-        return cells_change(pair, labels, geometry, cells, linear, quadratic) + square * (1 - others**2)
-
-    return _climb(value, geometry, replaced, seed, count, steps)
+    labels = np.ones(count), others
+    cells = weighted_cells(geometry, labels, released(geometry, relation), linear, quadratic, quadratic)
+    found = _climb(cells, 1, geometry, replaced, seed, count, steps)
+    return float((found + square * (1 - others**2)).max())
 
 
 def worst_moments_change(geometry, relation, order, seed=0, count=200, steps=800):
     """Largest L1 or L2 change found of released second moments alone; in L2 cells off the diagonal count sqrt 2."""
-    released = {
-        name: pair for name, pair in blocks(geometry, counted=relation == "add_remove").items() if name != "linear"
-    }
-    replaced = relation == "replace_one"
-
-    def value(pair):
-        rows = [np.column_stack([x, np.full(len(x), geometry.intercept)]) for x in pair]
-        moments = [v[:, :, None] * v[:, None, :] for v in rows]
-        moved = moments[0] - (moments[1] if replaced else 0.0)
-        parts = [moved[:, i, j] * (math.sqrt(2) if order == 2 and name == "off_diagonal" else 1.0)
-                 for name, (i, j) in released.items()]  # fmt: skip
-        return np.linalg.norm(np.hstack(parts), order, axis=1)
-
-    return _climb(value, geometry, replaced, seed, count, steps)
+    held = {name: pair for name, pair in released(geometry, relation).items() if name != "linear"}
+    beside = math.sqrt(2) if order == 2 else 1.0
+    cells = weighted_cells(geometry, np.ones((2, count)), held, 0.0, 1.0, beside)
+    return float(_climb(cells, order, geometry, relation == "replace_one", seed, count, steps).max())
 
 
 def worst_column_change(geometry, relation, seed=0, count=100, steps=600):
     """Largest L2 change found of (sum x, sum x^2 / half-width of the numbers) between neighbours."""
-    numbers, replaced = list(geometry.numbers), relation == "replace_one"
+    numbers = list(geometry.numbers)
 
-    def value(pair):
-        parts = [np.hstack([x, x[:, numbers] ** 2 / geometry.half_width]) for x in pair]
-        return np.linalg.norm(parts[0] - (parts[1] if replaced else 0.0), axis=1)
+    def cells(rows, _):
+        return np.vstack([rows.T, rows.T[numbers] ** 2 / geometry.half_width])
 
-    return _climb(value, geometry, replaced, seed, count, steps)
+    return float(_climb(cells, 2, geometry, relation == "replace_one", seed, count, steps).max())
 
 
-def _climb(value, geometry, replaced, seed, count, steps):
-    """The largest value of a pair of records found."""
+DRAWN = 50  # steps whose rows are drawn at once
+
+
+def _climb(cells, order, geometry, replaced, seed, count, steps):
+    """The largest norm found, from each of `count` pairs, of what `cells` of two records differ by, or of one's."""
     rng = np.random.default_rng(seed)
     numeric = numeric_columns(geometry)
     groups = [[column, column + 1][: 1 + (column in geometry.marked)] for column in numeric]
     groups += [list(range(first, first + size)) for first, size in (*geometry.blocks, *geometry.shared)]
-    pair = np.array([random_rows(rng, geometry, count) for _ in range(2)])
-    best = value(pair)
+    pair = [random_rows(rng, geometry, count) for _ in range(2)]
+    sums = [cells(pair[0], 0), cells(pair[1], 1) * replaced]
+    best = np.linalg.norm(sums[0] - sums[1], order, axis=0)
     for step in range(steps):
-        tried, which, group = pair.copy(), rng.integers(1 + replaced), groups[rng.integers(len(groups))]
-        tried[which][:, group] = random_rows(rng, geometry, count)[:, group]
+        if step % DRAWN == 0:
+            fresh = random_rows(rng, geometry, DRAWN * count).reshape(DRAWN, count, -1)
+        which, group = rng.integers(1 + replaced), groups[rng.integers(len(groups))]
+        tried = pair[which].copy()
         if group[0] in numeric and step % 2:  # near the best so far
-            near = pair[which][:, group[0]] + geometry.half_width * rng.normal(0, 0.1, count) * 0.99**step
-            near[pair[which][:, group[1:]].any(axis=1)] = 0.0  # what is missing stays missing
-            tried[which][:, group] = pair[which][:, group]
-            tried[which][:, group[0]] = np.clip(near, -geometry.half_width, geometry.half_width)
-        found = value(tried)
+            near = tried[:, group[0]] + geometry.half_width * rng.normal(0, 0.1, count) * 0.99**step
+            near[tried[:, group[1:]].any(axis=1)] = 0.0  # what is missing stays missing
+            tried[:, group[0]] = np.clip(near, -geometry.half_width, geometry.half_width)
+        else:
+            tried[:, group] = fresh[step % DRAWN][:, group]
+        moved = cells(tried, which)
+        found = np.linalg.norm(moved - sums[1 - which], order, axis=0)
         better = found > best
-        pair[:, better], best[better] = tried[:, better], found[better]
-    return float(best.max())
+        pair[which][better], sums[which][:, better], best[better] = tried[better], moved[:, better], found[better]
+    return best
 
 
 def score_change(rows, labels, others, other_labels, points, weight, replaced=True):
