@@ -7,7 +7,7 @@ import numpy as np
 from dplr.mechanisms.functional.moments import blocks
 from dplr.problem.geometry import GRID
 from dplr.rows.weights import multipliers
-from sensitivity_search import numeric_columns, random_rows
+from sensitivity_search import DRAWN, numeric_columns, random_rows
 
 ONE = 2**30
 
@@ -19,9 +19,10 @@ def shares(rows, targets, weights, geometry):
     """
     constant = np.full((*targets.shape, int(geometry.intercept > 0)), geometry.intercept)
     cells = np.concatenate([rows, constant, targets[..., None]], axis=2)
-    whole = np.trunc(cells * GRID).astype(np.int64)
+    whole = np.trunc(cells * GRID)
     factors = multipliers(weights.ravel()).reshape(weights.shape)[..., None]
-    multiplied = np.sign(whole) * (np.abs(whole) * factors // ONE)
+    # Products below 2^53 are exact in floating point, and 2^30 is a power of two.
+    multiplied = np.trunc(whole * factors / ONE)
     return np.einsum("nmi,nmj->nij", multiplied, multiplied) / 2.0**40
 
 
@@ -30,10 +31,11 @@ def norm_of(geometry, counted, quadratic, order, square=0.0):
     beside = quadratic * (math.sqrt(2) if order == 2 else 1.0)
     factors = {"linear": 1.0, "diagonal": quadratic, "off_diagonal": beside}
     cells = {name: pair for name, pair in blocks(geometry, counted).items() if factors[name]}
+    i, j = (np.concatenate([pair[side] for pair in cells.values()]) for side in (0, 1))
+    weights = np.repeat([factors[name] for name in cells], [len(pair[0]) for pair in cells.values()])
 
     def norm(moments):
-        parts = [factors[name] * moments[:, i, j] for name, (i, j) in cells.items()]
-        return np.linalg.norm(np.hstack([*parts, square * moments[:, -1:, -1]]), order, axis=1)
+        return np.linalg.norm(np.hstack([weights * moments[:, i, j], square * moments[:, -1:, -1]]), order, axis=1)
 
     return norm
 
@@ -83,25 +85,25 @@ def worst_persons(geometry, relation, norm, whole, m=3, seed=0, count=120, steps
     state = [rows, labels, weights]
     sums = [shares(*person, geometry) for person in zip(*state, strict=True)]
     best = norm(sums[0] - sums[1])
-    for _ in range(steps):
-        tried = [part.copy() for part in state]
+    for step in range(steps):
+        if step % DRAWN == 0:
+            fresh = rows_of(rng, geometry, DRAWN * count).reshape(DRAWN, count, 1, -1)
         who, what, which = rng.integers(1 + replaced), rng.random(), rng.integers(m)
-        fresh = rows_of(rng, geometry, count)
-        members = np.arange(m) if rng.random() < 0.5 else np.array([which])
+        members = slice(None) if rng.random() < 0.5 else slice(which, which + 1)
+        tried = [part[who].copy() for part in state]
         if what < 0.7:
             group = groups[rng.integers(len(groups))]
-            for member in members:
-                tried[0][who][:, member][:, group] = fresh[:, group]
+            tried[0][:, members, group] = fresh[step % DRAWN][:, :, group]
         elif what < 0.9:
-            tried[1][who][:, members] = targets(count)[:, None]
+            tried[1][:, members] = targets((count, 1))
         elif not whole:
-            tried[2][who] = weights_of(rng, count, m, whole)
-        changed = shares(*(part[who] for part in tried), geometry)
+            tried[2] = weights_of(rng, count, m, whole)
+        changed = shares(*tried, geometry)
         found = norm(changed - sums[1 - who])
         better = found > best
         best[better], sums[who][better] = found[better], changed[better]
         for part, other in zip(state, tried, strict=True):
-            part[:, better] = other[:, better]
+            part[who][better] = other[better]
     return float(best.max())
 
 
