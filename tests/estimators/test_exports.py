@@ -331,7 +331,7 @@ def base():
     """A database; its functions are ours, because SQLite may be built without them."""
     connection = sqlite3.connect(":memory:")
     for name, function in {"ln": np.log, "exp": np.exp, "sqrt": np.sqrt}.items():
-        connection.create_function(name, 1, functools.partial(_of_a_value, function))
+        connection.create_function(name, 1, functools.cache(functools.partial(_of_a_value, function)))
     yield connection
     connection.close()
 
