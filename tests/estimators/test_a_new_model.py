@@ -1,5 +1,6 @@
 """A new model of a loss that kernels know is a loss value, an estimator, and their places in two closed dicts."""
 
+import json
 import pathlib
 import subprocess
 import sys
@@ -70,17 +71,19 @@ def test_what_no_theorem_covers_is_refused_by_its_name(toy):
         dplr.fit(*rows(), eps=1.0, model="toy", classes=(0, 1))
 
 
-def child(*arguments):
-    """The command in a process of its own, the closed dicts with one line more."""
+def child(*commands):
+    """What each of these commands writes, all in one process of their own; the closed dicts have one line more."""
     code = (
-        "import sys; sys.path.insert(0, sys.argv.pop(1)); import toy_model; from dplr.estimators import ESTIMATORS; "
+        "import json, sys; sys.path.insert(0, sys.argv[1]); import toy_model; from dplr.estimators import ESTIMATORS; "
         "from dplr.problem.losses import LOSSES; LOSSES['toy'] = toy_model.LOSS; "
-        "ESTIMATORS['toy'] = toy_model.LogCoshRegression; from dplr.__main__ import main; sys.argv[0] = 'dplr'; main()"
+        "ESTIMATORS['toy'] = toy_model.LogCoshRegression; from dplr.cli import main; "
+        "end = lambda _: print(end=chr(12)); "
+        "[end(main(each, 'dplr', standalone_mode=False)) for each in json.loads(sys.argv[2])]"
     )
-    command = [sys.executable, "-c", code, pathlib.Path(toy_model.__file__).parent, *arguments]
+    command = [sys.executable, "-c", code, pathlib.Path(toy_model.__file__).parent, json.dumps(commands)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return done.stdout.split("\f")[:-1]
 
 
 def test_the_command_line_has_it(tmp_path, monkeypatch):
@@ -90,7 +93,12 @@ def test_the_command_line_has_it(tmp_path, monkeypatch):
     lines = [f"{a},{b},{target}" for (a, b), target in zip(X.tolist(), y.tolist(), strict=True)]
     pathlib.Path("people.csv").write_text("\n".join(["a,b,y", *lines]) + "\n")
     facts = ("--bounds", "bounds.toml", "--model", "toy", "--mechanism", "ngd", "--eps", "1", "--delta", "1e-6")
-    assert "[logistic|linear|svm|huber|poisson|toy]" in child("fit", "--help")
-    assert "log cosh loss" in child("plan", *facts, "--n-rows", "400")
-    assert "Wrote model.json" in child("fit", "people.csv", "--target", "y", *facts, "-o", "model.json")
+    told, planned, fitted = child(
+        ("fit", "--help"),
+        ("plan", *facts, "--n-rows", "400"),
+        ("fit", "people.csv", "--target", "y", *facts, "-o", "model.json"),
+    )
+    assert "[logistic|linear|svm|huber|poisson|toy]" in told
+    assert "log cosh loss" in planned
+    assert "Wrote model.json" in fitted
     assert '"estimator": "LogCoshRegression"' in pathlib.Path("model.json").read_text()

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import json
 import math
 import pathlib
 import subprocess
@@ -112,19 +113,18 @@ def test_a_report_says_what_it_is(toy, tmp_path):
     assert "labelled mean: noise on the sum of labels times records" in page
 
 
-def child(*arguments):
-    """The command in a process of its own, the closed dict with one line more."""
+def child(*commands):
+    """What each of these commands writes, all in one process of their own; the closed dict has one line more."""
     code = (
-        "import sys; sys.path.insert(0, sys.argv.pop(1)); import toy_mechanism; "
+        "import json, sys; sys.path.insert(0, sys.argv[1]); import toy_mechanism; "
         "from dplr.mechanisms import SHORTHANDS; SHORTHANDS['toy'] = toy_mechanism.ABOUT; "
-        "from dplr.__main__ import main; sys.argv[0] = 'dplr'; main()"
+        "from dplr.cli import main; end = lambda _: print(end=chr(12)); "
+        "[end(main(each, 'dplr', standalone_mode=False)) for each in json.loads(sys.argv[2])]"
     )
-    helpers = pathlib.Path(toy_mechanism.__file__).parent
-    done = subprocess.run(
-        [sys.executable, "-c", code, helpers, *arguments], capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-c", code, pathlib.Path(toy_mechanism.__file__).parent, json.dumps(commands)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return done.stdout.split("\f")[:-1]
 
 
 def test_the_command_line_has_it(tmp_path, monkeypatch):
@@ -134,14 +134,17 @@ def test_the_command_line_has_it(tmp_path, monkeypatch):
     lines = [f"{int(40 + 30 * a)},{40 + 30 * b},{('no', 'yes')[k]}" for (a, b), k in zip(X, y, strict=True)]
     pathlib.Path("people.csv").write_text("\n".join(["age,hours,sick", *lines]) + "\n")
     facts = ("--bounds", "bounds.toml", "--mechanism", "toy", "--eps", "1")
-    told = child("fit", "--help")
+    told, planned, fitted = child(
+        ("fit", "--help"),
+        ("plan", *facts, "--n-rows", "400"),
+        ("fit", "people.csv", "--target", "sick", *facts, "-o", "model.json"),
+    )
     assert "none|toy]" in told
     assert "toy is pure." in " ".join(told.split())
-    planned = child("plan", *facts, "--n-rows", "400")
     assert "Privacy statement (toy, dplr " in planned
     assert "Noise of labelled: standard deviation" in planned
     assert "over the number of records" in planned
-    assert "Wrote model.json" in child("fit", "people.csv", "--target", "sick", *facts, "-o", "model.json")
+    assert "Wrote model.json" in fitted
     assert '"name": "toy", "length": 4.0' in pathlib.Path("model.json").read_text()
 
 
