@@ -1,11 +1,11 @@
 """Fits that did not end: what is given back by name, what is resumed, and what stays spent."""
 
+import contextlib
 import glob
+import multiprocessing
 import os
 import re
 import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -261,40 +261,47 @@ def journals_of(ledger):
 
 # Two drivers
 
-DRIVER = """
-import sys, warnings, numpy as np, dplr
-from dplr.noise import Source
-warnings.simplefilter("ignore")
-sampler = Source._sampler.fget
-def told(source):
-    if not source._waiting:
-        return sampler(source)
-    print("waits", flush=True)
-    sys.stdin.readline()
-    found = sampler(source)
-    print("draws", flush=True)
-    return found
-Source._sampler = property(told)
-X = np.random.default_rng(0).uniform(-0.5, 0.5, (200, 2))
-budget = dplr.Ledger(sys.argv[1]).job("f", resume=sys.argv[2] == "again")
-try:
-    dplr.fit(X, X[:, 0] > 0, eps=0.4, ledger=budget, mechanism="fm", bounds=dplr.Bounds([(-0.5, 0.5)] * 2))
-    print("delivers")
-except Exception as error:
-    print(type(error).__name__, error)
-"""
+
+def drive(path, how, pipe):
+    """A fit that waits before its first noise until it is told to go on, and says what became of it."""
+    sampler = Source._sampler.fget
+
+    def told(source):
+        if not source._waiting:
+            return sampler(source)
+        pipe.send("waits")
+        pipe.recv()
+        found = sampler(source)
+        pipe.send("draws")
+        return found
+
+    Source._sampler = property(told)
+    try:
+        fitted(Ledger(path).job("f", resume=how == "again"))
+        pipe.send("delivers")
+    except Exception as error:
+        pipe.send(f"{type(error).__name__} {error}")
 
 
 class Driver:
     """A process that fits, and waits before its first noise until it is told to go on."""
 
     def __init__(self, path, how):
-        command = [sys.executable, "-c", DRIVER, path, how]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        assert self.process.stdout.readline() == "waits\n"
+        self.pipe, there = multiprocessing.Pipe()
+        self.process = multiprocessing.get_context("fork").Process(target=drive, args=(path, how, there), daemon=True)
+        self.process.start()
+        there.close()
+        assert self.pipe.recv() == "waits"
 
     def goes_on(self):
-        return self.process.communicate("\n")[0].splitlines()
+        said = []
+        self.pipe.send("on")
+        with contextlib.suppress(EOFError):
+            while True:
+                said.append(self.pipe.recv())
+        self.process.join()
+        assert self.process.exitcode == 0
+        return said
 
 
 LOST = r"ReservationLost `ledger` must still hold what the fit reserved; .* No noise was drawn"
