@@ -19,7 +19,7 @@ SUM_EXPONENT = -40
 _LEAST_BITS, _MOST_BITS = 26, 38
 _FLOOR_COST_BITS = 16
 # What the integer samplers take.
-LARGEST_SCALE = 2**40
+LARGEST_UNITS = 2**40
 LARGEST_VARIANCE = 2**44
 # A sampling rate is a whole number of these units.
 RATE_UNITS = 2**32
@@ -93,7 +93,7 @@ def discrete_laplace(
         LaplaceBlock(k, math.ceil(charged / (share * budget * Fraction(2) ** k)))
         for share, k in zip(shares, exponents, strict=True)
     )
-    if any(block.units > LARGEST_SCALE for block in blocks):
+    if any(block.units > LARGEST_UNITS for block in blocks):
         remedy = "Use fewer features or a larger eps."
         raise ValueError(sentence("eps", f"is too small to release {sum(sizes)} numbers", eps, remedy))
     return math.nextafter(float(charged), math.inf), blocks

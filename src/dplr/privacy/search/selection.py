@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dplr._kit.validation import sentence
-from dplr.privacy.calibration import LARGEST_SCALE
+from dplr.privacy.calibration import LARGEST_UNITS
 from dplr.privacy.composition import exact
 from dplr.privacy.search.counts import Coins
 from dplr.privacy.sensitivity import score_sum
@@ -47,7 +47,7 @@ def score_noise(eps: Fraction) -> int:
     Raises ValueError where eps is so small that the sampler has no such scale.
     """
     scale = math.ceil(score_sum(SCORE_UNITS) / eps)
-    if scale > LARGEST_SCALE:
+    if scale > LARGEST_UNITS:
         remedy = "Use a larger eps, or fewer runs."
         raise ValueError(sentence("eps", "is too small to release a score in each run", float(eps), remedy))
     return scale
