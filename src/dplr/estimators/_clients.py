@@ -45,7 +45,7 @@ class Client:
     """
 
     name: str
-    what: str
+    harm: str
     remedy: str
     own_fit: bool = False
     when: Callable[[Any, Locals], bool | str] = _always
@@ -363,11 +363,11 @@ def refuse(estimator: Any, callers: Callers) -> None:
     if client is not None and promises(estimator):
         part = client.when(estimator, variables)
         of = f"{client.name} ({part})" if isinstance(part, str) else client.name
-        rule = f"must not be fitted to private rows in {of}: it {client.what}"
+        rule = f"must not be fitted to private rows in {of}: it {client.harm}"
         message = sentence("estimator", rule, estimator._alias or type(estimator).__name__, client.remedy)
         if any(caller.name == _SWALLOWING for caller in callers):
             warn(message, PrivacyWarning)
-            remember(estimator, callers, doings=[UncoveredUse(f"{of} {client.what}", client.remedy)])
+            remember(estimator, callers, doings=[UncoveredUse(f"{of} {client.harm}", client.remedy)])
         raise ValueError(message)
 
 
@@ -383,7 +383,7 @@ def warn_of_own_fit(estimator: Any, callers: Callers) -> None:
         return
     client, variables = _asking(estimator, callers, own_fit=True)
     if client is not None:
-        text = f"{client.name} {client.what}, which the privacy statement does not cover: give it public rows only."
+        text = f"{client.name} {client.harm}, which the privacy statement does not cover: give it public rows only."
         _warn(text, variables.get("self", estimator))
         return
     for caller in strangers(callers):

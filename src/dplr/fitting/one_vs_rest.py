@@ -31,8 +31,8 @@ from dplr.rows import Rows
 T = TypeVar("T")
 
 _ROUNDING = 2.0**-40
-_SHY = 2.0**-10
-_RAISED = 6  # the most changes of the share of a class, towards the largest that the accountant or profiles allow
+_STEP_BACK = 2.0**-10
+_MOST_CHANGES = 6  # the most changes of the share of a class, towards the largest that the accountant or profiles allow
 _PRINTED = "Calibrations as printed do not compose to the eps asked for: use the default ones."
 
 
@@ -212,10 +212,12 @@ def _gaussian_share(mechanism: Mechanism, plan: Plan, eps: float, delta: float, 
 def _poisson_share(mechanism: Mechanism, plan: Plan, eps: float, delta: float, k: int) -> _Share:
     """The accountant sees the steps of all classes, from a plan that basic composition or zCDP allows (theorem 3)."""
     best, room = plan, _room(plan, eps, delta, k)
-    for _ in range(_RAISED):
-        if 1 <= room <= 1 + 4 * _SHY:
+    for _ in range(_MOST_CHANGES):
+        if 1 <= room <= 1 + 4 * _STEP_BACK:
             break
-        plan = mechanism.plan(plan.problem, min(plan.statement.eps * room * (1 - _SHY), eps), plan.statement.delta)
+        plan = mechanism.plan(
+            plan.problem, min(plan.statement.eps * room * (1 - _STEP_BACK), eps), plan.statement.delta
+        )
         room = _room(plan, eps, delta, k)
         best = plan if room >= 1 and plan.statement.eps > best.statement.eps else best
     return _Share(best, _all_steps(best, k), delta, "steps of all models, composed by the accountant")
@@ -228,7 +230,7 @@ def _profile_share(mechanism: Mechanism, problem: Problem, share: _Share, eps: f
     """
     model_delta = share.plan.statement.delta
     size = gaussian_eps(gaussian_mu(eps, delta) / math.sqrt(k), model_delta)
-    for _ in range(_RAISED):
+    for _ in range(_MOST_CHANGES):
         if size <= share.plan.statement.eps:
             break
         plan = mechanism.plan(problem, size, model_delta)
@@ -238,9 +240,9 @@ def _profile_share(mechanism: Mechanism, problem: Problem, share: _Share, eps: f
         room = eps / max(profile_eps(parts, k, delta, size), 2.0**-40 * eps)
         if room >= 1:
             share = share._replace(plan=plan, composed="composed as privacy profiles")
-        if 1 <= room <= 1 + 4 * _SHY:
+        if 1 <= room <= 1 + 4 * _STEP_BACK:
             break
-        size = min(size * room * (1 - _SHY), eps)
+        size = min(size * room * (1 - _STEP_BACK), eps)
     return share
 
 

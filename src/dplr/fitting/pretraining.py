@@ -347,10 +347,7 @@ _ANY = Numeric(-math.inf, math.inf)
 
 
 def _encoded(X: Any, layout: Layout) -> NDArray[np.float64]:
-    try:
-        matrix, marks = Encoder(X, layout).block()
-    except ValueError as error:
-        raise ValueError(str(error).replace("`X`", "`public`")) from None
+    matrix, marks = Encoder(X, layout, parameter="public").block()
     unknown = dict(zip(layout.features, marks.tolist(), strict=False))
     shares = [f"{name} {count / len(matrix):.2%}" for name, count in unknown.items() if count][:10]
     if shares:

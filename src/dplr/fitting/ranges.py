@@ -32,9 +32,9 @@ BLOCKS = SUMS, SQUARES = "range_sums", "range_squares"
 LAW = Law.DISCRETE_LAPLACE
 # Decision 23: the largest share of eps; the noise of a mean, in half-widths, that needs no larger share; and the least
 # share, for which the sampler can still draw noise.
-_SHARE, _WANTED, _LEAST = 0.15, 0.002, 2.0**-10
+_SHARE, _ENOUGH_NOISE, _LEAST = 0.15, 0.002, 2.0**-10
 # Decision 45: the noise of a mean at which three deviations, made of noise alone, reach as far as the bounds.
-_MOST = 1 / DEVIATIONS**2
+_LARGEST_NOISE = 1 / DEVIATIONS**2
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def plan_ranges(
         raise ValueError(sentence("ranges", f'must be "off" or "auto" {lacks[0]}', choice, lacks[1]))
     share, remainder = eps, eps
     if math.isfinite(eps):
-        need = _noise(problem, len(columns), 1.0) / _WANTED
+        need = _noise(problem, len(columns), 1.0) / _ENOUGH_NOISE
         share = min(max(need, _LEAST * eps), _SHARE * eps)
         remainder = math.nextafter(eps - share, 0.0)
     return Ranges(problem, columns, share, remainder, _blocks(problem, len(columns), share))
@@ -173,7 +173,7 @@ def _pays(mechanism: Mechanism, problem: Problem, count: int, eps: float, delta:
         return False
     if delta > 0 or math.isinf(eps) or mechanism.printed or not mechanism.about.private:
         return False
-    return problem.neighbouring is Neighbouring.REPLACE_ONE and _noise(problem, count, _SHARE * eps) <= _MOST
+    return problem.neighbouring is Neighbouring.REPLACE_ONE and _noise(problem, count, _SHARE * eps) <= _LARGEST_NOISE
 
 
 def _noise(problem: Problem, count: int, eps: float) -> float:

@@ -113,23 +113,23 @@ def _write_schema(connection: sqlite3.Connection, terms: Terms) -> None:
 
 def check_file(path: str) -> None:
     """Refuse what cannot be a ledger before SQLite touches it; finish what a crashed creation left behind."""
-    what = "must be the file of a ledger"
+    rule = "must be the file of a ledger"
     try:
         status = os.lstat(path)
     except FileNotFoundError:
         remedy = "Make it once with dplr.Ledger(path, eps=..., delta=...), or correct the path."
         raise FileNotFoundError(sentence("ledger", "must be the file of a ledger that exists", path, remedy)) from None
     except OSError as error:
-        raise type(error)(sentence("ledger", what, path, f"The system says: {error.strerror}.")) from None
+        raise type(error)(sentence("ledger", rule, path, f"The system says: {error.strerror}.")) from None
     if stat.S_ISDIR(status.st_mode):
-        raise IsADirectoryError(sentence("ledger", what, path, "This is a folder: name a file in it."))
+        raise IsADirectoryError(sentence("ledger", rule, path, "This is a folder: name a file in it."))
     if not stat.S_ISREG(status.st_mode):
-        raise ValueError(sentence("ledger", what, path, "This is not a regular file."))
+        raise ValueError(sentence("ledger", rule, path, "This is not a regular file."))
     if status.st_nlink > 1:
         _remove_leftovers(path)
         if os.lstat(path).st_nlink > 1:
             remedy = "This file has a second name (a hard link), and SQLite would keep a log for each. Remove one."
-            raise ValueError(sentence("ledger", what, path, remedy))
+            raise ValueError(sentence("ledger", rule, path, remedy))
 
 
 def _remove_leftovers(path: str) -> None:

@@ -73,10 +73,10 @@ def sweep(opened: LedgerAccess) -> None:
             remove_unproved(opened.path, token, entries[0])
 
 
-def check_recoverable(opened: LedgerAccess, what: str) -> None:
+def check_recoverable(opened: LedgerAccess, verb: str) -> None:
     """Raise ValueError in a strict ledger, which resumes nothing and keeps nothing."""
     if opened.strict:
-        rule = f"must not be strict to {what} a fit"
+        rule = f"must not be strict to {verb} a fit"
         remedy = "A strict ledger commits when it reserves, so that its file tells nothing of how fits ended."
         raise ValueError(sentence("ledger", rule, opened.path, remedy))
 

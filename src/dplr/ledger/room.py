@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -53,17 +54,13 @@ class Room:
                 return limit.share, short
         return None, []
 
-    def first(self, costs: list[Cost], times: int = 1) -> int:
-        """How many of these costs fit, in their order; with `times` > 1, how many are in the whole rounds that fit."""
+    def first(self, costs: list[Cost]) -> int:
+        """How many of these costs fit, in their order."""
+        return _most(lambda count: self.takes(counted(costs[:count])), len(costs))
 
-        def fit(count: int) -> bool:
-            return self.takes(counted(costs, count) if times > 1 else counted(costs[:count]))
-
-        low, high = 0, times if times > 1 else len(costs)
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if fit(middle) else (low, middle - 1)
-        return low * len(costs) if times > 1 else low
+    def rounds(self, costs: list[Cost], times: int) -> int:
+        """How many rounds of all these costs fit, of so many."""
+        return _most(lambda count: self.takes(counted(costs, count)), times)
 
 
 def rule_of(terms: Terms) -> Rule:
@@ -89,6 +86,15 @@ def counted(costs: list[Cost], times: int = 1) -> dict[Cost, int]:
     return counts
 
 
+def _most(fit: Callable[[int], bool], most: int) -> int:
+    """The largest number up to `most` that fits; smaller ones do."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fit(middle) else (low, middle - 1)
+    return low
+
+
 def kind_of(cost: Cost) -> str:
-    """The kind of a release, as in `equal_shares`."""
+    """The kind of a release, as `Rule.remaining` takes it."""
     return {Pure: "pure", Gaussian: "gaussian"}.get(type(cost.guarantee), "approx")

@@ -186,21 +186,22 @@ def obstacle(room: Room, costs: Costs) -> str:
     parts = []
     for shortage in short:
         if isinstance(shortage.needed, int):
-            parts.append(f"too few {shortage.unit} ({shortage.needed} are needed, {shortage.left} are left)")
+            parts.append(f"too few {shortage.name} ({shortage.needed} are needed, {shortage.left} are left)")
             continue
         needed, rest = f"{shortage.needed:.6g}", down(shortage.left)
-        if shortage.unit.startswith("delta"):
+        if shortage.of_delta:
             needed, rest = (delta_number(float(text)) for text in (needed, rest))
         if needed == rest:
             needed, rest = repr(shortage.needed), repr(shortage.left)
-        parts.append(f"too little {shortage.unit} ({needed} is needed, {rest} is left)")
+        parts.append(f"too little {shortage.name} ({needed} is needed, {rest} is left)")
     return " and ".join(parts) + ("" if share is None or not parts else f" in share {share!r}")
 
 
 def advice(room: Room, terms: Terms, costs: list[Cost], times: int = 1) -> str:
     """A sentence about the releases that would fit."""
     first = costs[0]
-    if len(costs) * times > 1 and (count := room.first(costs, times)):
+    count = room.rounds(costs, times) * len(costs) if times > 1 else room.first(costs)
+    if len(costs) * times > 1 and count:
         return f"Of these releases {count} would fit."
     kind = kind_of(first)
     if terms.composition == "basic" or (terms.composition != "pld" and kind == "approx"):

@@ -76,11 +76,12 @@ def probe(kind: str, eps: float, delta: float) -> Cost:
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """One sum of a budget that has too little room: what it is called, how much is needed, and how much is left."""
+    """One sum of a budget that has too little room: its name, how much is needed and left, and if it is of delta."""
 
-    unit: str
+    name: str
     needed: float
     left: float
+    of_delta: bool = False
 
 
 class Rule(Protocol):
@@ -163,8 +164,8 @@ class Basic:
         """Eps, delta, or both."""
         pairs = zip(("eps", "delta"), (self.eps, self.delta), _sums(costs), _sums(addition), strict=True)
         return [
-            Shortage(unit, float(needed), _remainder(budget, spent))
-            for unit, budget, spent, needed in pairs
+            Shortage(name, float(needed), _remainder(budget, spent), name == "delta")
+            for name, budget, spent, needed in pairs
             if spent + needed > exact(budget)
         ]
 
@@ -255,7 +256,8 @@ class Zcdp:
         (total, lost, eps), (needed, loses, added_eps) = self._spent(costs), self._spent(addition)
         short = []
         if lost + loses > exact(self.for_lost):
-            short.append(Shortage("delta for releases that state one", float(loses), _remainder(self.for_lost, lost)))
+            remainder = _remainder(self.for_lost, lost)
+            short.append(Shortage("delta for releases that state one", float(loses), remainder, of_delta=True))
         both = None if eps is None or added_eps is None else (eps, added_eps)
         if total + needed > self.most and (both is None or sum(both) > exact(self.eps)):
             infinite = any(math.isinf(self.one(cost)[0]) for cost in addition)

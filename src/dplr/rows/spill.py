@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Of the free space of a disk, this share is left to other programs.
-_LEFT = 0.2
+_RESERVED_SHARE = 0.2
 
 
 class Spill:
@@ -30,7 +30,7 @@ class Spill:
 
     def __init__(self, folder: str) -> None:
         self._folder, self._file = folder, nameless(folder)
-        self._least = _LEFT * shutil.disk_usage(folder).free
+        self._least = _RESERVED_SHARE * shutil.disk_usage(folder).free
 
     @property
     def closed(self) -> bool:
@@ -60,7 +60,7 @@ class Spill:
 
 def has_room(folder: str, size: int) -> bool:
     """Whether a file of that size leaves others their share of the disk; OSError where there is no such folder."""
-    return size <= (1 - _LEFT) * shutil.disk_usage(folder).free
+    return size <= (1 - _RESERVED_SHARE) * shutil.disk_usage(folder).free
 
 
 def nameless(folder: str) -> IO[bytes]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr.rows.queries.losses import RealTotal
+from dplr.rows.queries.losses import LossGradient, RealTotal
 from dplr.rows.queries.totals import Faults, Total
 
 AnyTotal = Total | RealTotal
@@ -73,7 +73,7 @@ def check(total: AnyTotal, shape: tuple[int, ...], query: Any) -> None:
     """Refuse a total that is not of the query, or not of that shape; or that holds an infinity or a NaN."""
     if isinstance(total, RealTotal):
         size = query.d + query.intercept
-        is_asked = not hasattr(query, "exponent") and total.hi.shape == (size + 1,)
+        is_asked = isinstance(query, LossGradient) and total.hi.shape == (size + 1,)
         is_asked = is_asked and total.has_loss == query.with_loss and (total.upper is not None) == query.with_hessian
         is_asked = is_asked and all(bool(np.isfinite(array).all()) for array in _arrays(total))
     else:

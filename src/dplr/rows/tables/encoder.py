@@ -45,6 +45,7 @@ class Encoder:
     ----------
     X : `Table`, or (n, d) array.
     layout : the declared columns; None for numbers without declarations.
+    parameter : the name of X in errors.
 
     Raises
     ------
@@ -52,8 +53,8 @@ class Encoder:
         A column is of a type that cannot be what was declared.
     """
 
-    def __init__(self, X: Any, layout: Layout | None) -> None:
-        self._X = X
+    def __init__(self, X: Any, layout: Layout | None, parameter: str = "X") -> None:
+        self._X, self._parameter = X, parameter
         count = X.shape[1] if layout is None else len(layout.columns)
         self._columns: Sequence[Column | None] = [None] * count if layout is None else layout.columns
         by_name = layout is not None and layout.named
@@ -66,7 +67,7 @@ class Encoder:
         if isinstance(X, Table):
             self._check_types([X.dtype(place) for place in self._places])
         elif any(isinstance(column, Levels) and column.text for column in self._columns):
-            raise ValueError(sentence("X", "must be a data frame where levels are text", type(X).__name__))
+            raise ValueError(sentence(parameter, "must be a data frame where levels are text", type(X).__name__))
         self._choose()
 
     def _choose(self) -> None:
@@ -138,7 +139,7 @@ class Encoder:
             kind, content = kinds[unfit[0]], _wanted(self._columns[unfit[0]])
             names = [self.features[j] for j in unfit if kinds[j] == kind and _wanted(self._columns[j]) == content]
             rule = "must have numeric columns" if content == "numbers" else "must have text where the levels are text"
-            raise ValueError(sentence("X", rule, names, _REMEDIES[kind]))
+            raise ValueError(sentence(self._parameter, rule, names, _REMEDIES[kind]))
 
     def _rows(self, rows: Any) -> tuple[int, NDArray[np.int64] | None, int]:
         """(start, index, count): index is None for consecutive rows from `start` on, else it names all rows."""
