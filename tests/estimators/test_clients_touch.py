@@ -1,5 +1,6 @@
 """docs/trust/attack-model.md, "scikit-learn around a private model": what clients touch beside our release."""
 
+import functools
 import inspect
 import math
 import pathlib
@@ -71,6 +72,7 @@ def table():
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[1:]]
 
 
+@functools.cache  # it looks at every class of scikit-learn, and each page is compared with it
 def clients():
     """The public names of scikit-learn that take an estimator or learn from rows before one."""
     takes = {"estimator", "estimators", "regressor", "steps", "transformers", "transformer_list"}
