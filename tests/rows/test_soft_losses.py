@@ -1,5 +1,6 @@
 """The soft losses: their constants on a fine grid, the law of their curvature, and rounding, on every CPU path."""
 
+import functools
 import math
 from dataclasses import replace
 
@@ -59,10 +60,15 @@ def grid(loss, points=1200):
     return np.unique(np.concatenate([near, np.linspace(turn - 45, turn + 45, points), np.linspace(-3, 3, points // 4)]))
 
 
+@functools.cache  # of a path
+def curve_on_the_grid(loss, path):
+    return grid(loss), *curve_at(loss, grid(loss))
+
+
 @named
 def test_constants_and_curvature_on_a_fine_grid(path, loss):
-    z, end = grid(loss), loss.lipschitz
-    slope, weight, _, many = curve_at(loss, z)
+    end = loss.lipschitz
+    z, slope, weight, _, many = curve_on_the_grid(loss, path)
     size = np.abs(slope)
     assert_allclose(many, slope, rtol=0, atol=8 * UNIT * end)
     assert (np.diff(slope) >= -8 * UNIT * end).all()  # convex
@@ -85,8 +91,7 @@ def test_constants_and_curvature_on_a_fine_grid(path, loss):
 @named
 def test_slope_and_value_are_integrals(path, loss):
     """Each over a cell by the trapezoid rule with its correction for the slopes at both ends."""
-    z = grid(loss)
-    slope, weight, value, _ = curve_at(loss, z)
+    z, slope, weight, value, _ = curve_on_the_grid(loss, path)
     step = np.diff(z)
     bend = (slope[1:] + slope[:-1]) * step / 2 + (weight[:-1] - weight[1:]) * step**2 / 12
     # Third derivatives in units of 1 / width for the soft Huber loss.
