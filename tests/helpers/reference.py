@@ -51,25 +51,25 @@ def moments(X, y, prep, multipliers=None):
     return np.array(out, dtype=object)
 
 
-def bounded_row(x, prep):
-    """One raw feature row in the scaled problem, not snapped; None for a row that holds a NaN or an infinity."""
+def bounded_rows(X, prep):
+    """Raw feature rows in the scaled problem, not snapped, all at once."""
     d = prep.geometry.d
-    x = np.asarray(x, dtype=np.float64)
-    if not np.isfinite(x).all():
-        return None
+    X = np.asarray(X, dtype=np.float64)
     if prep.geometry.half_width is not None:
         with np.errstate(over="ignore"):  # beyond the largest float is beyond the bounds
-            return np.clip((x - prep.shift[:d]) * prep.scale[:d], prep.low[:d], prep.high[:d]) / UNITS
-    largest = max(np.abs(x).max(initial=0.0), 1.0)
-    return x / max(1.0, largest * np.linalg.norm(x / largest))
+            return np.clip((X - prep.shift[:d]) * prep.scale[:d], prep.low[:d], prep.high[:d]) / UNITS
+    largest = np.maximum(np.abs(X).max(axis=1, initial=0.0, keepdims=True), 1.0)
+    return X / np.maximum(1.0, largest * np.linalg.norm(X / largest, axis=1, keepdims=True))
 
 
-def bounded_target(y, prep):
-    """One raw target as the loss sees it: -1 or 1, or the clipped number."""
+def bounded_targets(y, prep):
+    """Raw targets as the loss sees them: -1 or 1, or the clipped numbers."""
     d = prep.geometry.d
+    y = np.asarray(y, dtype=np.float64)
     if prep.labels is not None:
-        return {prep.labels[0]: -1.0, prep.labels[1]: 1.0}[float(y)]
-    return float(np.clip((y - prep.shift[d]) * prep.scale[d], prep.low[d], prep.high[d])) / UNITS
+        known = {prep.labels[0]: -1.0, prep.labels[1]: 1.0}
+        return np.array([known[label] for label in y.tolist()])
+    return np.clip((y - prep.shift[d]) * prep.scale[d], prep.low[d], prep.high[d]) / UNITS
 
 
 def piece_at(knots, place):
@@ -134,9 +134,9 @@ def soft_logistic_curve(cut, v):
 
 def loss_sums(X, y, prep, loss, coef, weights=1.0):
     """Gradient, Hessian and value of the summed loss over rows without faults, each times its weight."""
-    constant = [prep.geometry.intercept] if prep.geometry.intercept else []
-    rows = np.array([np.append(bounded_row(x, prep), constant) for x in X])
-    residual, weight, value = loss_curve(loss, rows @ coef, np.array([bounded_target(t, prep) for t in y]))
+    constant = np.full((len(X), int(prep.geometry.intercept > 0)), prep.geometry.intercept)
+    rows = np.hstack([bounded_rows(X, prep), constant])
+    residual, weight, value = loss_curve(loss, rows @ coef, bounded_targets(y, prep))
     residual, weight, value = residual * weights, weight * weights, value * weights
     return rows.T @ residual, (rows * weight[:, None]).T @ rows, value.sum()
 
