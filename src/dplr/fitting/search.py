@@ -161,7 +161,7 @@ def _gaussian_plan(facts: Sequence[PublicFacts], eps: float, law: Law) -> Search
         statements = [fit.statement for fit in planned]
         if not all(isinstance(statement.guarantee, Gaussian) for statement in statements):
             return None
-        if all(budget.pays(statement) for statement in statements):
+        if budget.pays(statements):
             return _stopping_plan(planned, facts[0], (eps, delta), law, score_noise(exact(score)), budget.theorem)
         share, shrink = share * (1 - shrink), 2 * shrink
     return None
@@ -178,10 +178,14 @@ class _Curve:
         self.score = pure_eps_of_square(_SCORE_SHARE * exact(square))
         self.fit = square - pure_mu(self.score) ** 2 * (1 + _ROUNDING)
 
-    def pays(self, statement: PrivacyStatement) -> bool:
-        """Whether a search whose runs have this fit and the score costs no more than it may, discrete noise counted."""
-        mu = math.sqrt(square_of(statement)[0] + pure_mu(self.score) ** 2) * (1 + _ROUNDING)
-        numbers = sum(math.prod(block.shape) for block in statement.released.values() if block.law.gaussian)
+    def pays(self, statements: Sequence[PrivacyStatement]) -> bool:
+        """Whether a search whose runs are these fits and the score costs no more than it may, discrete noise counted.
+
+        The largest mu and the most numbers count, of whichever candidates.
+        """
+        square = max(square_of(statement)[0] for statement in statements)
+        mu = math.sqrt(square + pure_mu(self.score) ** 2) * (1 + _ROUNDING)
+        numbers = max(gaussian_numbers(statement) for statement in statements)
         return gaussian_search_eps(self._law, mu, self._delta, numbers) <= self._eps
 
 
@@ -195,9 +199,14 @@ class _Zcdp:
         self.score = pure_eps_of_rho(_SCORE_SHARE * exact(rho)) if rho else 0.0
         self.fit = 2 * float_down(exact(rho) - exact(pure_rho(self.score)))
 
-    def pays(self, statement: PrivacyStatement) -> bool:
-        """Whether a fit with this statement keeps to its rho."""
-        return rho_of(statement)[0] <= self.fit / 2
+    def pays(self, statements: Sequence[PrivacyStatement]) -> bool:
+        """Whether all of these fits keep to their rho."""
+        return all(rho_of(statement)[0] <= self.fit / 2 for statement in statements)
+
+
+def gaussian_numbers(statement: PrivacyStatement) -> int:
+    """How many released numbers have Gaussian noise."""
+    return sum(math.prod(block.shape) for block in statement.released.values() if block.law.gaussian)
 
 
 def _planned(facts: Sequence[PublicFacts], eps: float) -> tuple[ReleasePlan, ...]:

@@ -16,6 +16,8 @@ _MARGIN = 1 + 2.0**-40
 _UNITS = 2**32
 # Means of laws with smaller shapes lose their digits.
 _LEAST_SHAPE = 2.0**-40
+# A draw takes so many parts.
+_LARGEST_SHAPE = 1000
 # Smaller ones need thousands of coins to draw the number of runs.
 _SMALLEST_GAMMA = 2.0**-12
 MOST_RUNS = 1000
@@ -104,6 +106,8 @@ def law_of(runs: float, shape: float) -> NegativeBinomial | TruncatedPoisson:
         raise ValueError(sentence("runs", f"must be above 1 and at most {MOST_RUNS}", runs))
     if not eta > -1:
         raise ValueError(sentence("shape", "must be above -1", shape, "0 is logarithmic, 1 geometric, inf Poisson."))
+    if _LARGEST_SHAPE < eta < math.inf:
+        raise ValueError(sentence("shape", f"must be at most {_LARGEST_SHAPE}, or inf", shape, "inf is Poisson."))
     if 0 < abs(eta) < _LEAST_SHAPE:
         raise ValueError(sentence("shape", f"must be 0 or at least {_LEAST_SHAPE:.3g} in size", shape))
     if math.isinf(eta):
@@ -113,7 +117,12 @@ def law_of(runs: float, shape: float) -> NegativeBinomial | TruncatedPoisson:
     if gamma < _SMALLEST_GAMMA:
         remedy = "Use fewer runs, or a larger shape."
         raise ValueError(sentence("runs", f"is too large for shape = {eta:g}", runs, remedy))
-    return NegativeBinomial(exact(eta), Fraction(min(math.ceil(gamma * _UNITS), _UNITS - 1), _UNITS))
+    units = math.ceil(gamma * _UNITS)
+    if units >= _UNITS:
+        raise ValueError(
+            sentence("runs", f"is too small for shape = {eta:g}", runs, "Use more runs, or a smaller shape.")
+        )
+    return NegativeBinomial(exact(eta), Fraction(units, _UNITS))
 
 
 def _mean(shape: float, gamma: float) -> float:
