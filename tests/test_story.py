@@ -14,8 +14,8 @@ ROOT = str(pathlib.Path(dplr.__file__).parent)
 GATES = {
     ("fm", False): (520, 65, 24),
     ("fm", True): (621, 74, 28),
-    ("objective", False): (778, 72, 26),
-    ("objective", True): (879, 81, 26),
+    ("objective", False): (750, 72, 26),
+    ("objective", True): (851, 81, 26),
 }
 
 

@@ -22,6 +22,7 @@ from dplr.problem.geometry import Geometry
 from dplr.problem.losses import SQUARED
 from dplr.problem.problem import Problem
 from dplr.rows import ArrayRows
+from dplr.rows.queries.losses import LossGradient
 from dplr.rows.queries.moments import Moments
 from forgeries import forgery
 
@@ -530,3 +531,25 @@ def test_labels_may_have_ranges_too():
     X, y = table(20_000)
     est = dplr.fit(X, y > 20, eps=1.0, mechanism="objective", bounds=dplr.Bounds(NUMBERS.layout.pairs), ranges="on")
     assert est.score(X, y > 20) > 0.8
+
+
+@pytest.mark.parametrize(("choice", "looks"), [("on", 0), ("off", 1)])
+@pytest.mark.parametrize("mechanism", ["objective", "output"])
+def test_rows_are_looked_at_once_before_any_noise_of_a_fit(mechanism, choice, looks, monkeypatch):
+    """Sums of ranges meet every row; without them the gradient at the start does."""
+    X = np.random.default_rng(0).normal(0, 0.2, (500, 2))
+    options = {"eps": 2.0, "mechanism": mechanism, "ranges": choice, "bounds": dplr.Bounds([(-5, 5)] * 2)}
+    sums, draws = [], []
+    real = ArrayRows.sum
+    monkeypatch.setattr(ArrayRows, "sum", lambda self, query, *a: sums.append(type(query)) or real(self, query, *a))
+    for law in ("laplace", "norm_gamma", "in_body"):
+        draw = getattr(Source, law)
+        monkeypatch.setattr(Source, law, lambda self, *a, draw=draw: draws.append(len(sums)) or draw(self, *a))
+    dplr.fit(X, X[:, 0] > 0, **options)
+    assert sums.count(LossGradient) == looks
+    assert min(draws) >= 1
+    draws.clear()
+    X[3, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        dplr.fit(X, X[:, 0] > 0, **options)
+    assert not draws

@@ -34,10 +34,12 @@ class Rows(LossSums):
     ----------
     prep : the map from raw rows to scaled rows.
     columns : names of the columns of X; None where they have none.
+    sound : whether they are in memory, and a sum over all of them, under this map or another one, met no fault.
     """
 
     prep: Prep
     columns: Sequence[str] | None
+    sound: bool = False
     _notice: BoundsNotice
 
     @property
@@ -69,6 +71,7 @@ class Rows(LossSums):
         """
         total = self.sum(query, coef, rows)
         refuse(total.faults, self.not_finite)
+        self.sound = self.sound or (rows is ALL and self.in_memory)  # a first pass over streamed rows keeps a sample
         if query.counts_outside and not self._notice.already:
             self._notice.already = True
             warn_outside(total.faults, self.prep, self.columns)
