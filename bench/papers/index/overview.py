@@ -126,7 +126,7 @@ LINES = (
     Line("CMS11: learning curves", "cms11/learning", _CMS,
          lambda numbers: _ahead(numbers, _OBJECTIVE, _OUTPUT), "as above"),
     Line("CMS11: private tuning", "cms11/tuning", "a tuned regulariser costs some error", _as_pages,
-         "each candidate has a fifth of the rows"),
+         "each candidate has a sixth of the rows"),
     Line("FM12 Figure 1: what the two regressions are", "", "a drawing", _nothing, "nothing is measured"),
     Line("FM12 Figure 2: an objective and a noisy one", "fm12/figure2",
          "2.06 w^2 - 2.34 w, minimum at 117/206 = 0.5680",

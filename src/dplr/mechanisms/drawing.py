@@ -30,7 +30,7 @@ def noisy_cells(total: Total, block: Release, cells: Any, source: Source, power:
     exponent = math.frexp(block.grid)[1] - 1
     value = total.integers(exponent + power, cells)
     if block.units:
-        draw = source.gaussian if block.law is Law.DISCRETE_GAUSSIAN else source.laplace
+        draw = {Law.DISCRETE_LAPLACE: source.laplace, Law.DISCRETE_GAUSSIAN: source.gaussian}[block.law]
         value = value + draw(block.units, len(value))
     return np.ldexp(value.astype(np.float64), exponent)
 

@@ -156,13 +156,15 @@ def discrete_eps(mu: float, delta: float, numbers: int) -> float:
     The way back of `continuous_target`.
     """
     eps = gaussian_eps(mu, continuous_delta(delta, numbers))
+    if not numbers:
+        return eps
     variance = 4.0**GAUSSIAN_BITS
-    for t in range(12, 60) if numbers else ():
+    for t in range(12, 60):
         eta = numbers * (1 + t * t) / (24 * variance)
         tail = math.log(2 * numbers) + eps + eta + float(special.log_ndtr(-t)) + numbers / (24 * variance)
         if tail <= math.log(delta) + math.log(5e-7):
             return math.nextafter(eps + eta, math.inf)
-    return eps if not numbers else math.inf
+    return math.inf
 
 
 def discrete_gaussian_mu(eps: float, delta: float, numbers: int) -> float:
