@@ -33,16 +33,22 @@ COLUMNS = {
     "heat": {"lower": -10, "upper": 40, "bins": [0, 20]},
     "tax": {"lower": 0, "upper": 9, "bins": [3], "missing": 3},
     "dose": {"lower": 0, "upper": 9, "bins": [2, 4], "reference": 3, "missing": 2.5},
+    "dust": {"lower": 0, "upper": 9, "knots": 4, "missing": "indicator"},
+    "salt": {"lower": -1, "upper": 9, "knots": [0, 0.5, 7], "line": False, "missing": 2},
+    "rain": {"lower": 0, "upper": 99, "transform": "log1p", "knots": 5, "line": False, "missing": "indicator"},
+    "wind": {"lower": 1, "upper": 9, "transform": "sqrt", "knots": [2.5]},
 }
 NUMBERS = {
     "age": (0, 140), "hours": (-20, 120), "gain": (-5_000, 20_000), "loss": (-9, 200), "debt": (-30, 30),
-    "rate": (-20, 70), "wage": (-200, 600), "area": (-50, 150), "rooms": (-9, 40),
+    "rate": (-20, 70), "wage": (-200, 600), "area": (-50, 150), "rooms": (-9, 40), "dust": (-5, 15), "salt": (-9, 20),
+    "rain": (-50, 200), "wind": (-3, 12),
 }  # fmt: skip
 PRODUCTS = [
     ("age", "age"), ("rate", "rate"), ("age", "wage"), ("gain", "debt"), ("edu", "area"), ("hours", "plain"),
-    ("work", "rooms"), ("week", "rate"), ("city", "heat"), ("work", "bed"), ("sex", "age"), ("rank", "rank"),
+    ("work", "rooms"), ("week", "rate"), ("city", "heat"), ("work", "bed"), ("sex", "age"), ("rank", "rank"), ("work", "dust"),
+    ("plain", "salt"), ("dust", "age"), ("wind", "city"),
 ]  # fmt: skip
-REFUSING = ("age", "loss", "plain", "sex", "flag", "wage", "grade", "heat")  # columns that may not be missing
+REFUSING = ("age", "loss", "plain", "sex", "flag", "wage", "grade", "heat", "wind")  # columns that may not be missing
 
 
 def table(n, seed=0, width=1.0):

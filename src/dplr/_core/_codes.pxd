@@ -42,3 +42,5 @@ cdef void codes_of_numbers(const Knots *known, const double *values, Py_ssize_t 
 cdef void codes_of_texts(
     const Texts *known, const Piece *piece, int64_t first, const int64_t *index, Py_ssize_t n, int32_t *codes
 ) noexcept nogil
+
+cdef Py_ssize_t knots_up_to(const Knots *known, double value) noexcept nogil

@@ -135,7 +135,7 @@ cdef inline int32_t code_of_bin(const Knots *known, double value) noexcept nogil
     return <int32_t> knots_up_to(known, value)
 
 
-cdef inline Py_ssize_t knots_up_to(const Knots *known, double value) noexcept nogil:
+cdef Py_ssize_t knots_up_to(const Knots *known, double value) noexcept nogil:
     """How many knots a number reaches, found without a branch that depends on it."""
     cdef Py_ssize_t base = 0, left = known.count, half
     while left > 1:   # it reaches from `base` to `base + left` of them

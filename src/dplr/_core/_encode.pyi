@@ -20,6 +20,8 @@ class Feature:
         filler: float | None = None,
         mark: int = 0,
         entries: NDArray[np.int32] | _Floats | None = None,
+        knots: _Floats | None = None,
+        line: bool = True,
     ) -> Feature: ...
 
 @disjoint_base

@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 import numpy as np
 
 from dplr._core._codes cimport (
-    LEAST_CODE, MISSING, UNKNOWN, Knots, NumberCodes, TextCodes, Texts, codes_of_numbers, codes_of_texts,
+    LEAST_CODE, MISSING, UNKNOWN, Knots, NumberCodes, TextCodes, Texts, codes_of_numbers, codes_of_texts, knots_up_to,
 )
 from dplr._core._values cimport (
     BITS, BYTES, DOUBLE, FLOAT, HALF, INT8, NULLS, UINT8, Piece, Pieces, Values, check_rows, is_there, read_numbers,
@@ -44,6 +44,9 @@ cdef struct Job:
     bint filled                 # whether a missing number counts as `filler`,
     double filler
     Py_ssize_t mark             # and which column then is 1; 0 for none
+    const double *places_of_knots   # increasing, of a curve; NULL for none
+    Py_ssize_t count_of_knots
+    bint line                   # whether the number has the first column, and the knots those behind it
 
 
 cdef class Feature:
@@ -58,6 +61,7 @@ cdef class Feature:
         which column, -1 for none, holds what.
     filler, mark : of a number, what a missing one counts as, None to leave it NaN; and which column then is 1, 0 for
         none.
+    knots, line : of a curve, its knots, and whether a column of the number stands before theirs.
     entries : codes or numbers of a dictionary whose keys the values are, where it is known; else None.
     """
     cdef Values values
@@ -68,13 +72,19 @@ cdef class Feature:
     def __cinit__(
         self, Values values, Py_ssize_t first, known=None, const double[::1] numbers=None,
         const int32_t[::1] places=None, const double[::1] held=None, filler=None, Py_ssize_t mark=0,
-        entries=None,
+        entries=None, const double[::1] knots=None, bint line=True,
     ):
         self.values = values
         self.job.pieces, self.job.keyed, self.job.first = values.pieces, values.keyed, first
         self.owners = [known, numbers, places, held]
         self.job.filled, self.job.filler, self.job.mark = filler is not None, filler or 0.0, mark
         self.width = mark + 1
+        if knots is not None:
+            if knots.shape[0] < 2:
+                raise ValueError("a curve must have two knots")
+            self.job.places_of_knots, self.job.count_of_knots, self.job.line = &knots[0], knots.shape[0], line
+            self.owners.append(knots)
+            self.width = max(self.width, line + knots.shape[0])
         if known is not None:
             self.take_codes(known, numbers, places, held)
         elif values.holds == "text":
@@ -85,7 +95,7 @@ cdef class Feature:
             raise ValueError("codes must be of the kind of values that the column holds")
         elif values.keyed:
             self.read_entries()
-        elif values.kind in (INT8, UINT8, BYTES, BITS):
+        elif knots is None and values.kind in (INT8, UINT8, BYTES, BITS):
             self.read_bytes()
 
     def __dealloc__(self):
@@ -268,7 +278,13 @@ cdef void write_feature(
         first = job.pieces.firsts[piece] if index else start + done - job.pieces.firsts[piece]
         if job.keyed:
             read_numbers(&job.pieces.each[piece], first, rows, run, scratch, 1)
-        if job.byte_numbers != NULL and job.pieces.each[piece].valid == NULL:
+        if job.places_of_knots != NULL:
+            if job.keyed:
+                numbers_of_keys(&job.entries[piece], scratch, run, scratch, 1)
+            else:
+                read_numbers(&job.pieces.each[piece], first, rows, run, scratch, 1)
+            missing[0] += write_curve(job, scratch, run, out + done * width + job.first, width)
+        elif job.byte_numbers != NULL and job.pieces.each[piece].valid == NULL:
             unknown[0] += write_bytes(
                 job, &job.pieces.each[piece], first, rows, run, out + done * width + job.first, width)
         elif job.places == NULL:
@@ -285,6 +301,37 @@ cdef void write_feature(
                 read_codes(job, &job.pieces.each[piece], first, rows, run, codes)
             write_codes(job, codes, run, out + done * width + job.first, width, unknown, missing)
         done += run
+
+
+cdef int64_t write_curve(
+    const Job *job, const double *values, Py_ssize_t n, double *out, Py_ssize_t width
+) noexcept nogil:
+    """Write each number, and its shares of the two knots beside it; how many are missing and count as something."""
+    cdef const double *knots = job.places_of_knots
+    cdef Knots known = Knots(knots, job.count_of_knots, NULL, NULL, 0, 0)
+    cdef double low = knots[0], high = knots[job.count_of_knots - 1], value, share
+    cdef Py_ssize_t k, left
+    cdef int64_t missing = 0
+    cdef double *row
+    for k in range(n):
+        row, value = out + k * width, values[k]
+        if value != value and job.filled:
+            missing += 1
+            value = job.filler
+            if job.mark:
+                row[job.mark] = 1.0
+                if job.line:
+                    row[0] = value
+                continue
+        if job.line or value - value != 0:  # refused, where it is not finite
+            row[0] = value
+        if value - value != 0:
+            continue
+        value = min(max(value, low), high)
+        left = min(knots_up_to(&known, value), job.count_of_knots - 1) - 1
+        share = (value - knots[left]) / (knots[left + 1] - knots[left])
+        row[job.line + left], row[job.line + left + 1] = 1.0 - share, share
+    return missing
 
 
 cdef int64_t write_bytes(

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr.baselines.hits import LARGEST_INT64, Positions
+from dplr._kit.validation import sentence
+from dplr.bounds.curves import Curve
 from dplr.bounds.kinds import Bins, Column, Numeric
 from dplr.bounds.layout import Layout
 
@@ -119,6 +121,9 @@ def grid_of(layout: Layout, target: tuple[float, float] | None, bins: Sequence[i
 
 
 def _axis(first: int, column: Column, bins: int) -> Axis:
+    if isinstance(column, Curve):
+        rule = "must have no curves for a table of counts"
+        raise ValueError(sentence("bounds", rule, str(column), "Declare the number without knots, or bins."))
     if isinstance(column, Numeric):
         axis = _bins(first, column.range, bins)
     elif column.number is not None:

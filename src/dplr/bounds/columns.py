@@ -5,11 +5,13 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from dplr._kit.validation import describe, real_number, sentence
+from dplr.bounds.curves import FEWEST_KNOTS, MOST_KNOTS, Curve
 from dplr.bounds.kinds import (
     EXACT_INTEGER,
     INDICATOR,
@@ -25,11 +27,12 @@ from dplr.bounds.kinds import (
 )
 
 __all__ = [
-    "INDICATOR", "TRANSFORMS", "Bins", "Column", "Level", "Levels", "Numeric", "Pair", "check_keys", "middle",
+    "INDICATOR", "TRANSFORMS", "Bins", "Column", "Curve", "Level", "Levels", "Numeric", "Pair", "check_keys", "middle",
     "read_column", "read_levels", "read_number", "read_pair", "write_column",
 ]  # fmt: skip
 
 _MOST_LEVELS = 4096
+_KNOTS = "Such as 8, or [30, 45, 60]: the bounds are knots too."
 _CONSTANT = "A constant column carries no information: drop it."
 # What a lower bound must be for the transform to exist there, and why.
 _EXISTS: dict[str, tuple[Callable[[float], bool], str, str]] = {
@@ -50,7 +53,10 @@ def read_column(what: str, value: Any) -> Column:
         if "bins" in value:
             check_keys(value, ("lower", "upper", "bins", "reference", "missing"))
             return _bins(value)
-        check_keys(value, ("lower", "upper", "transform", "missing"), {"levels", "bins"})
+        if "knots" in value:
+            check_keys(value, ("lower", "upper", "transform", "knots", "line", "missing"))
+            return _curve(value)
+        check_keys(value, ("lower", "upper", "transform", "missing"), {"levels", "bins", "knots"})
         return _numeric(value)
     except (ValueError, TypeError) as error:
         raise type(error)(f"{what[:1].upper()}{what[1:]}: {error}") from None
@@ -62,6 +68,9 @@ def write_column(column: Column) -> dict[str, Any]:
         written: dict[str, Any] = {"lower": column.lower, "upper": column.upper}
         if column.transform != "clip":
             written["transform"] = column.transform
+        if isinstance(column, Curve):
+            written["knots"] = column.knots if isinstance(column.knots, int) else list(column.knots)
+            written |= {} if column.line else {"line": False}
         reference: Level | None = None
     elif isinstance(column, Bins):
         written = {"lower": column.lower, "upper": column.upper, "bins": list(column.edges)}
@@ -144,6 +153,27 @@ def _numeric(table: Mapping[str, Any]) -> Numeric:
     return column
 
 
+def _curve(table: Mapping[str, Any]) -> Curve:
+    number = _numeric({key: value for key, value in table.items() if key not in ("knots", "line")})
+    knots, line = table["knots"], _flag(table, "line", default=True)
+    if isinstance(knots, (Sequence, np.ndarray)) and not isinstance(knots, (str, bytes)):
+        if not 1 <= len(knots) <= MOST_KNOTS - 2:
+            rule = f"must list 1 to {MOST_KNOTS - 2} knots between the bounds"
+            raise ValueError(sentence("knots", rule, f"{len(knots)} knots", _KNOTS))
+        knots = _increasing("knots", knots, number.lower, number.upper)
+    else:
+        knots = _unboxed(knots)
+        if isinstance(knots, bool) or not isinstance(knots, int):
+            raise TypeError(sentence("knots", "must be a whole number, or a list of numbers", knots, _KNOTS))
+        if not FEWEST_KNOTS <= knots <= MOST_KNOTS:
+            rule = f"must be from {FEWEST_KNOTS} to {MOST_KNOTS}, both bounds among them"
+            raise ValueError(sentence("knots", rule, knots, "Two knots are a line: declare no knots for one."))
+    curve = Curve(number.lower, number.upper, number.transform, number.missing, knots, line)
+    if not all(low < high for low, high in pairwise(curve.places)):
+        raise ValueError(sentence("knots", "must be apart on the scale of the transform", table["knots"], _KNOTS))
+    return curve
+
+
 def _bins(table: Mapping[str, Any]) -> Bins:
     lower, upper = _ends(table)
     cuts = table["bins"]
@@ -152,15 +182,21 @@ def _bins(table: Mapping[str, Any]) -> Bins:
     if not 1 <= len(cuts) < _MOST_LEVELS:
         rule = f"must list 1 to {_MOST_LEVELS - 1} edges between bins"
         raise ValueError(sentence("bins", rule, f"{len(cuts)} edges", "Declare a number without bins, or cut it."))
-    edges = tuple(read_number("bins", _unboxed(cut)) for cut in cuts)
-    for low, high in zip((lower, *edges), (*edges, upper), strict=True):
-        if not low < high:
-            rule = f"must increase, inside lower = {lower:g} and upper = {upper:g}"
-            raise ValueError(sentence("bins", rule, list(edges), f"{short(low)} is followed by {short(high)}."))
+    edges = _increasing("bins", cuts, lower, upper)
     reference = table.get("reference")
     if reference is not None:
         reference = _number_within("reference", reference, lower, upper, "")
     return Bins(lower, upper, edges, _missing_number(table, lower, upper), reference)
+
+
+def _increasing(key: str, values: Sequence[Any] | np.ndarray, lower: float, upper: float) -> tuple[float, ...]:
+    """Numbers that increase inside the bounds."""
+    numbers = tuple(read_number(key, _unboxed(value)) for value in values)
+    for low, high in pairwise((lower, *numbers, upper)):
+        if not low < high:
+            rule = f"must increase, inside lower = {lower:g} and upper = {upper:g}"
+            raise ValueError(sentence(key, rule, list(numbers), f"{short(low)} is followed by {short(high)}."))
+    return numbers
 
 
 def _ends(table: Mapping[str, Any]) -> Pair:
@@ -224,8 +260,8 @@ def _is_level(value: Level, levels: tuple[Level, ...]) -> bool:
     return value in levels and isinstance(value, str) is isinstance(levels[0], str)
 
 
-def _flag(table: Mapping[str, Any], key: str) -> bool:
-    value = table.get(key, False)
+def _flag(table: Mapping[str, Any], key: str, default: bool = False) -> bool:
+    value = table.get(key, default)
     if not isinstance(value, bool):
         raise TypeError(sentence(key, "must be true or false", value))
     return value

@@ -1,4 +1,7 @@
-"""The kinds of column: a number, bins, or levels; what each is in the model, and what a missing value counts as."""
+"""The kinds of column: a number, bins, or levels; what each is in the model, and what a missing value counts as.
+
+A curve, a number with hats, is in `curves.py`.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,15 @@ EXACT_INTEGER = 2**53  # what is larger has no float64 of its own
 _DIGITS = frozenset(map(float, range(10)))
 TRANSFORMS = ("clip", "log1p", "log", "sqrt")
 # Ends are taken with the first function, as a number; values of rows with the second, many at once.
-_FUNCTIONS: dict[str, tuple[Callable[[float], float], Callable[[NDArray[np.float64]], NDArray[np.float64]]]] = {
+FUNCTIONS: dict[str, tuple[Callable[[float], float], Callable[[NDArray[np.float64]], NDArray[np.float64]]]] = {
     "log1p": (math.log1p, np.log1p),
     "log": (math.log, np.log),
     "sqrt": (math.sqrt, np.sqrt),
 }
+# From the scale of a transform back to the user's units.
+INVERSES: dict[str, Callable[[float], float]] = {
+    "clip": lambda value: value, "log1p": math.expm1, "log": math.exp, "sqrt": lambda value: value * value,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +55,7 @@ class Numeric:
         """The bounds after the transform."""
         if self.transform == "clip":
             return self.lower, self.upper
-        function, _ = _FUNCTIONS[self.transform]
+        function, _ = FUNCTIONS[self.transform]
         return function(self.lower), function(self.upper)
 
     @property
@@ -60,6 +67,11 @@ class Numeric:
     def number(self) -> Pair | None:
         """The range of the column that holds a number."""
         return self.range
+
+    @property
+    def plain(self) -> bool:
+        """Whether the model has the value as it stands, and nothing beside it."""
+        return self.transform == "clip" and self.missing is None
 
     @property
     def quantity(self) -> bool:
@@ -80,7 +92,7 @@ class Numeric:
         """On the scale of the model. Below the lower bound the transform goes on as a line, so that it exists."""
         if self.transform == "clip":
             return values
-        _, function = _FUNCTIONS[self.transform]
+        _, function = FUNCTIONS[self.transform]
         below = np.minimum(values - self.lower, 0.0)  # 0 inside, minus infinity stays what it is, so does NaN
         return function(np.maximum(values, self.lower)) + below
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
+from dplr.bounds.curves import Curve
 from dplr.bounds.kinds import INDICATOR, Bins, Column, Levels, Numeric, Pair
 from dplr.bounds.products import Product
 
@@ -31,8 +32,7 @@ class Layout:
     @cached_property
     def plain(self) -> bool:
         """Whether a table's numbers are the model's as they stand."""
-        untouched = (isinstance(c, Numeric) and c.transform == "clip" and c.missing is None for c in self.columns)
-        return not self.products and all(untouched)
+        return not self.products and all(isinstance(column, Numeric) and column.plain for column in self.columns)
 
     @cached_property
     def widths(self) -> tuple[int, ...]:
@@ -56,9 +56,19 @@ class Layout:
         of_columns = [
             (first + (column.number is not None), column.block)
             for first, column in zip(self.firsts, self.columns, strict=False)
-            if column.block
+            if column.block and not isinstance(column, Curve)
         ]
-        return (*of_columns, *((first, product.width) for first, product in self._products if not product.numbers))
+        hot = ((first, p.width) for first, p in self._products if not p.numbers and p.curve is None)
+        return (*of_columns, *hot)
+
+    @cached_property
+    def hats(self) -> tuple[tuple[int, int, int], ...]:
+        """(first column, number of columns, knots) of each block with a curve, or with one for each level."""
+        places = zip(self.firsts, self.columns, strict=False)
+        of_columns = [
+            (first + column.line, column.block, len(column.places)) for first, column in places if isinstance(column, Curve)
+        ]
+        return (*of_columns, *((first, p.width, len(p.curve.places)) for first, p in self._products if p.curve))
 
     @cached_property
     def shared(self) -> tuple[tuple[int, int], ...]:
@@ -69,7 +79,8 @@ class Layout:
     def marked(self) -> tuple[int, ...]:
         """The column of each number, or position of a level, that the mark of its missing values follows."""
         places = zip(self.firsts, self.columns, strict=False)
-        return tuple(first for first, column in places if column.number is not None and column.block)
+        marked = (first for first, c in places if c.number is not None and c.block and not isinstance(c, Curve))
+        return tuple(marked)
 
     @cached_property
     def numbers(self) -> tuple[int, ...]:
@@ -78,7 +89,7 @@ class Layout:
         Not the position of a level, nor a number that other columns share a row with: those keep their bounds.
         """
         places = zip(self.firsts, self.columns, strict=False)
-        of_columns = (first for first, column in places if isinstance(column, Numeric))
+        of_columns = (first for first, column in places if isinstance(column, Numeric) and column.number)
         return (*of_columns, *(first for first, product in self._products if product.numbers == 2))
 
     @cached_property

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.validation import sentence
+from dplr.bounds.curves import Curve
 from dplr.bounds.kinds import Column, Numeric, Pair, middle, short
 
 Matrix = NDArray[np.float64]
@@ -28,7 +29,8 @@ _MOST_LETTERS = 2**24  # of the names of all columns: two long levels are writte
 class Product:
     """The product of two columns, as the model has them: a number counts as what it is less the middle of its range.
 
-    Two numbers give one column, a number and levels (or bins) one column per level, levels and levels one per pair.
+    Two numbers give one column, a number and levels (or bins) one column per level, levels and levels one per pair. A
+    curve and levels give a curve for each level; the curve is the second factor. In other products it is its line.
 
     Attributes
     ----------
@@ -46,9 +48,15 @@ class Product:
         return self.places[0] == self.places[1]
 
     @property
+    def curve(self) -> Curve | None:
+        """The second factor, where it is a curve and the first one has levels."""
+        second = self.factors[1]
+        return second if isinstance(second, Curve) and _has_levels(self.factors[0]) else None
+
+    @property
     def numbers(self) -> int:
-        """How many of the factors are numbers: 2 for one number, 1 for a block of them, 0 for a one-hot block."""
-        return sum(factor.number is not None for factor in self.factors)
+        """How many of the factors are numbers: 2 for one number, 1 for a block of them, 0 for a block of shares."""
+        return 0 if self.curve else sum(factor.number is not None for factor in self.factors)
 
     @property
     def quantity(self) -> bool:
@@ -58,35 +66,53 @@ class Product:
     @property
     def width(self) -> int:
         """Columns of the model; where a factor has levels, at most one of them is not zero in any row."""
+        if self.curve:
+            return self.factors[0].block * len(self.curve.places)
         first, second = (1 if factor.number else factor.block for factor in self.factors)
         return first * second
 
     @property
     def pair(self) -> Pair:
         """The range of every column."""
-        reach = math.prod(_reach(factor.number) for factor in self.factors if factor.number)
+        reach = math.prod(_reach(factor.number) for factor in self.factors if factor.number and not self.curve)
         return (0.0 if self.square or not self.numbers else -reach, reach)
 
     def names(self, features: Sequence[str]) -> list[str]:
         """Names of the columns, such as "age*hours", "age^2", "age*work=Private"."""
-        first, second = (_names(factor, features[j]) for j, factor in zip(self.places, self.factors, strict=True))
+        first, second = self._names(features)
         return [f"{first[0]}^2"] if self.square else [f"{a}*{b}" for a in first for b in second]
 
     def letters(self, features: Sequence[str]) -> int:
         """How long the names are together, without making them."""
-        first, second = (_names(factor, features[j]) for j, factor in zip(self.places, self.factors, strict=True))
+        first, second = self._names(features)
         return sum(map(len, first)) * len(second) + sum(map(len, second)) * len(first) + self.width
 
     def said(self, features: Sequence[str]) -> str:
         """The product in the words of a statement."""
         first, second = (_phrase(factor, features[j]) for j, factor in zip(self.places, self.factors, strict=True))
+        if self.curve:
+            return f"a curve of {features[self.places[1]]} for {first}"
         return f"{first} squared" if self.square else f"{first} * {second}"
+
+    def _names(self, features: Sequence[str]) -> list[list[str]]:
+        """Names of the columns of each factor that take part."""
+        names = [_names(factor, features[place]) for place, factor in zip(self.places, self.factors, strict=True)]
+        if self.curve:
+            knots = self.curve.names(features[self.places[1]])[self.curve.line :]
+            names[1] = knots[: len(self.curve.places)]
+        return names
 
     def write(self, encoded: Matrix, firsts: Sequence[int], out: Matrix) -> None:
         """Fill the columns from those of the factors, whose first ones are given. Every row by itself.
 
         Where both factors count as something, so does the product; a row that is refused is refused for its factor.
         """
+        if self.curve:
+            first, second = (encoded[:, start:] for start in firsts)
+            levels, start = first[:, : self.factors[0].block], int(self.curve.line)
+            shares = second[:, start : start + len(self.curve.places)]
+            out[:] = np.where((levels != 0)[:, :, np.newaxis], shares[:, np.newaxis], 0.0).reshape(len(out), self.width)
+            return
         parts = [_part(encoded[:, first:], factor) for first, factor in zip(firsts, self.factors, strict=True)]
         if self.numbers == 2:
             out[:, 0] = parts[0][:, 0] * parts[1][:, 0]
@@ -116,6 +142,8 @@ def read_products(pairs: Any, names: Sequence[str] | None, columns: Sequence[Col
         if isinstance(pair, (str, bytes, Mapping)) or not isinstance(pair, (Sequence, np.ndarray)) or len(pair) != 2:
             raise ValueError(sentence("products", "must be a list of pairs of columns", pair, _FORM))
         first, second = (_place(factor, place_of, len(columns)) for factor in pair)
+        if isinstance(columns[first], Curve) and _has_levels(columns[second]):
+            first, second = second, first  # the knots of each level lie side by side
         if frozenset((first, second)) in places:
             raise ValueError(sentence("products", "must list every product once", list(pair), "Drop the second one."))
         places.add(frozenset((first, second)))
@@ -125,13 +153,32 @@ def read_products(pairs: Any, names: Sequence[str] | None, columns: Sequence[Col
 
 def _all_pairs(names: Sequence[str] | None, columns: Sequence[Column]) -> list[tuple[str | int, str | int]]:
     places = combinations_with_replacement(range(len(columns)), 2)
-    pairs = [(a, b) for a, b in places if a != b or not _repeats(columns[a])]
+    pairs = [(a, b) for a, b in places if not _is_refused(Product((a, b), (columns[a], columns[b])))]
     return list(pairs) if names is None else [(names[a], names[b]) for a, b in pairs]
+
+
+def _has_levels(column: Column) -> bool:
+    """Whether columns of levels or bins stand for it."""
+    return column.number is None and not isinstance(column, Curve)
+
+
+def _is_refused(product: Product) -> bool:
+    return (product.square and _repeats(product.factors[0])) or _lacks_line(product)
 
 
 def _repeats(column: Column) -> bool:
     """Whether the square of a column says nothing that the column does not say."""
-    return column.number is None or (column.kind in ("binary", "ordinal") and column.number == (0.0, 1.0))
+    if isinstance(column, Curve) or column.number is None:
+        return True
+    return column.kind in ("binary", "ordinal") and column.number == (0.0, 1.0)
+
+
+def _lacks_line(product: Product) -> bool:
+    """Whether a curve without a line is a factor that must count as a number."""
+    first, second = product.factors
+    if isinstance(first, Curve) and _has_levels(second):
+        return False  # the pair as it is listed; a product has the curve behind
+    return not product.curve and any(isinstance(factor, Curve) and not factor.line for factor in product.factors)
 
 
 def write_products(products: Sequence[Product], names: Sequence[str] | None) -> list[list[Any]]:
@@ -144,7 +191,7 @@ def centred(products: Sequence[Product], features: Sequence[str]) -> str:
     starts: dict[str, str] = {}
     for product in products:
         for place, factor in zip(product.places, product.factors, strict=True):
-            if factor.number is not None:
+            if factor.number is not None and not product.curve:
                 starts[_names(factor, features[place])[0]] = f"{middle(factor.number):.6g}"
     if not starts:
         return ""
@@ -190,6 +237,12 @@ def _place(column: Any, names: Mapping[str, int] | None, count: int) -> int:
 
 def _checked(product: Product, pair: list[Any]) -> Product:
     first = product.factors[0]
+    if not product.square and _lacks_line(product):
+        remedy = "Leave out line = false, and its line is multiplied; or multiply it by levels."
+        raise ValueError(sentence("products", "must not multiply a curve without a line by a number", pair, remedy))
+    if product.square and isinstance(first, Curve):
+        remedy = "A curve bends by itself: drop the square."
+        raise ValueError(sentence("products", "must not square a curve", pair, remedy))
     if product.square and _repeats(first):
         if first.number is None:
             remedy = "Each of their columns is 0 or 1, and so its own square."

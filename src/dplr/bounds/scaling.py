@@ -193,7 +193,7 @@ def layout_prep(
     """
     marked = layout.marked if fit_intercept else ()
     blocks = tuple(block for block in layout.blocks if block[0] - 1 not in marked)
-    prep = box_prep(layout.pairs, fit_intercept, labels, target, blocks, marked, layout.shared, link)
+    prep = box_prep(layout.pairs, fit_intercept, labels, target, blocks, marked, layout.shared, layout.hats, link)
     return replace(prep, layout=layout, target=None if labels is not None else target, link=link)
 
 
@@ -205,6 +205,7 @@ def box_prep(
     blocks: tuple[tuple[int, int], ...] = (),
     marked: tuple[int, ...] = (),
     shared: tuple[tuple[int, int], ...] = (),
+    hats: tuple[tuple[int, int, int], ...] = (),
     link: str = "identity",
 ) -> Prep:
     """Map the bounds to a cube inside the unit ball, and the columns of one-hot blocks to 0 or the cube's half-width.
@@ -213,11 +214,14 @@ def box_prep(
     zero, so columns are only scaled. The half-width c is a whole number of grid units. At most one column of
     a block is not zero, nor of a number in `marked` and its mark, nor of a block of numbers in `shared`, so with g
     numbers and blocks a row's squared norm is at most g c^2 <= 1: clamped rows lie in the unit ball exactly. The ranges
-    of `shared` columns must be about 0, which then stays 0. The target of a log-rate is centred in any case.
+    of `shared` columns must be about 0, which then stays 0. The shares of knots in `hats` add up to at most 1, and are
+    mapped to at most c - 2^-20: rounded to the grid, two of them add up to at most c (layout.md, lemma 2). The target of
+    a log-rate is centred in any case.
     """
     d = len(pairs)
+    shares = {j for first, size, _ in hats for j in range(first, first + size)}
     hot = {j for first, size in blocks for j in range(first, first + size)} | {first + 1 for first in marked}
-    groups = d - len(hot) + len(blocks) - sum(size - 1 for _, size in shared)
+    groups = d - len(hot) + len(blocks) - sum(size - 1 for _, size in shared) - len(shares) + len(hats)
     units = float(math.isqrt(2**40 // groups))
     geometry = Geometry(
         d,
@@ -226,9 +230,12 @@ def box_prep(
         blocks=blocks,
         marked=marked,
         shared=shared,
+        hats=hats,
     )
+    ends = {True: units, False: units - 1}
     columns = [
-        (0.0, units, 0.0, units) if j in hot else _scale_to(pair, fit_intercept, units) for j, pair in enumerate(pairs)
+        (0.0, ends[j in hot], 0.0, ends[j in hot]) if j in hot | shares else _scale_to(pair, fit_intercept, units)
+        for j, pair in enumerate(pairs)
     ]
     columns.append(_scale_to(target or (-1.0, 1.0), fit_intercept or link == "log", GRID))
     return _prep(geometry, columns, labels)

@@ -53,7 +53,7 @@ def write_target(kind: str, values: tuple[Any, ...]) -> Any:
 
 def shown(column: Column) -> Any:
     """The shortest value that describes the column."""
-    if isinstance(column, Numeric) and column.transform == "clip" and column.missing is None:
+    if isinstance(column, Numeric) and column.plain:
         return (column.lower, column.upper)
     return write_column(column)
 

@@ -237,7 +237,7 @@ def _decoded(encoded: Matrix, columns: tuple[Column, ...], firsts: tuple[int, ..
     for j, (column, first) in enumerate(zip(columns, firsts, strict=False)):
         block = encoded[:, first + (column.number is not None) :][:, : column.block]
         if isinstance(column, Numeric):
-            scaled = encoded[:, first]
+            scaled = encoded[:, first] if column.number else block[:, : len(column.places)] @ np.array(column.places)
             X[:, j] = _INVERSES[column.transform](scaled) if column.transform in _INVERSES else scaled
         elif column.number is not None:
             X[:, j] = encoded[:, first]

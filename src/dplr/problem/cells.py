@@ -21,7 +21,8 @@ def second_moments(geometry: Geometry, *, counted: bool) -> dict[str, Cells]:
     The last diagonal cell, iota^2 sum a, is left out where it is not `counted`. So is what a one-hot block tells of
     itself: two of its columns are never both set, and x^2 = half_width * x repeats the intercept's cell (functional.md,
     lemma 7). A number and its mark are never both set either, and of the two the number's diagonal cell alone is there
-    (lemma 10). Of a block of numbers all diagonal cells are (lemma 11).
+    (lemma 10). Of a block of numbers all diagonal cells are (lemma 11), and of a block of shares those of neighbours too
+    (lemma 17).
     """
     q = geometry.n_coefs
     diagonal = np.arange(q - (geometry.intercept > 0 and not counted))
@@ -29,6 +30,8 @@ def second_moments(geometry: Geometry, *, counted: bool) -> dict[str, Cells]:
     if geometry.grouped:
         group = np.repeat(np.arange(len(geometry.groups)), geometry.groups)
         apart = group[rows] != group[columns]
+        for left, right in geometry.neighbours:
+            apart[_place(q, left, right)] = True
         rows, columns = rows[apart], columns[apart]
         diagonal = np.setdiff1d(diagonal, hot_columns(geometry)) if geometry.intercept else diagonal
     cells = {"diagonal": (diagonal, diagonal), "off_diagonal": (rows, columns)}
@@ -59,8 +62,10 @@ def moments_sensitivity(
     d, iota, c = geometry.d, geometry.intercept, geometry.half_width
     if geometry.grouped:
         assert c is not None
-        blocks, marked, shared = len(one_hot_blocks(geometry)), len(geometry.marked), len(geometry.shared)
-        numeric = d - len(hot_columns(geometry)) - marked - sum(size for _, size in geometry.shared)
+        blocks, marked = len(one_hot_blocks(geometry)), len(geometry.marked)
+        shared = len(geometry.shared) + len(geometry.hats)  # lemmas 11 and 17
+        columns = sum(size for _, size, *_ in (*geometry.shared, *geometry.hats))
+        numeric = d - len(hot_columns(geometry)) - marked - columns
         if neighbouring is Neighbouring.ADD_REMOVE:
             return sensitivity.groups_add_remove(numeric, blocks, c, linear, quadratic, iota, marked, shared)
         return sensitivity.groups_replace_one(numeric, blocks, c, linear, quadratic, iota, marked, shared)
@@ -71,6 +76,11 @@ def moments_sensitivity(
     if c is None:
         return sensitivity.ball_replace_one(d, geometry.radius, linear, quadratic, iota)
     return sensitivity.box_replace_one(d, c, linear, quadratic, iota)
+
+
+def _place(q: int, row: int, column: int) -> int:
+    """Where a cell stands among those of the strict upper triangle, row by row."""
+    return row * q - row * (row + 1) // 2 + column - row - 1
 
 
 @functools.lru_cache(maxsize=16)

@@ -30,6 +30,9 @@ class Geometry:
         is 0, and the mark is 0 or `half_width`. Needs a half-width and an intercept.
     shared : (first column, number of columns, two or more) of each block of numbers of which at most one is not zero in
         any row. Needs a half-width.
+    hats : (first column, number of columns, knots of a run) of each block of shares of knots: in every row they are at
+        least 0, together at most `half_width`, and at most two neighbours of one run are not 0. What is left of the
+        columns behind the runs has no neighbours. Needs a half-width.
     weights : what each column was multiplied by after it was scaled; empty for 1 each. `half_width` is from before, and
         `radius` from after.
     """
@@ -41,6 +44,7 @@ class Geometry:
     blocks: tuple[tuple[int, int], ...] = ()
     marked: tuple[int, ...] = ()
     shared: tuple[tuple[int, int], ...] = ()
+    hats: tuple[tuple[int, int, int], ...] = ()
     weights: tuple[float, ...] = ()
 
     @property
@@ -57,9 +61,9 @@ class Geometry:
     def groups(self) -> tuple[int, ...]:
         """Sizes of the groups of coordinates in their order: a number, with its mark or without, a block, the constant.
 
-        In every row at most one coordinate of a group is not 0.
+        The coordinates of a group are a mean of rows in which at most one of them is not 0 (layout.md, lemma 2).
         """
-        sizes = _sizes(self.d, (*self.blocks, *self.shared), self.marked)
+        sizes = _sizes(self.d, (*self.blocks, *self.shared, *self.hats), self.marked)
         return (*sizes, 1) if self.intercept else sizes
 
     @property
@@ -69,14 +73,21 @@ class Geometry:
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """The columns outside every one-hot block that are no mark."""
-        hot = {first + k for first, size in self.blocks for k in range(size)} | {first + 1 for first in self.marked}
+        """The columns outside every one-hot block and every block of shares that are no mark."""
+        spans = (*self.blocks, *self.hats)
+        hot = {first + k for first, size, *_ in spans for k in range(size)} | {first + 1 for first in self.marked}
         return tuple(column for column in range(self.d) if column not in hot)
 
     @property
     def grouped(self) -> bool:
         """Whether a group has more than one column, or may have."""
-        return bool(self.blocks or self.marked or self.shared)
+        return bool(self.blocks or self.marked or self.shared or self.hats)
+
+    @property
+    def neighbours(self) -> tuple[tuple[int, int], ...]:
+        """The pairs of columns of one group of which both may be not 0 in a row."""
+        steps = ((first, k, knots) for first, size, knots in self.hats for k in range(size // knots * knots - 1))
+        return tuple((first + k, first + k + 1) for first, k, knots in steps if (k + 1) % knots)
 
     @property
     def half_widths(self) -> tuple[float, ...]:
@@ -108,7 +119,9 @@ class Geometry:
             parts[0] += f" ({len(self.marked)} with a column that marks missing values)" if self.marked else ""
             parts += [f"{len(self.blocks)} one-hot blocks ({hot} columns)"] if self.blocks else []
             parts += [f"{len(self.shared)} blocks of products ({products} columns)"] if self.shared else []
-            groups = numbers + len(self.blocks) + len(self.shared)
+            shares = sum(size for _, size, _ in self.hats)
+            parts += [f"{len(self.hats)} blocks of shares of knots ({shares} columns)"] if self.hats else []
+            groups = numbers + len(self.blocks) + len(self.shared) + len(self.hats)
             domain = f"rows in {groups} groups of size {self.half_width:.6g}: "
             domain += " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
         else:
@@ -117,9 +130,9 @@ class Geometry:
 
 
 @lru_cache(maxsize=64)
-def _sizes(d: int, spans: tuple[tuple[int, int], ...], marked: tuple[int, ...]) -> tuple[int, ...]:
+def _sizes(d: int, spans: tuple[tuple[int, ...], ...], marked: tuple[int, ...]) -> tuple[int, ...]:
     """Sizes of the groups of d columns: a plan asks for them a dozen times."""
-    blocks, sizes, first = dict(spans) | dict.fromkeys(marked, 2), [], 0
+    blocks, sizes, first = {span[0]: span[1] for span in spans} | dict.fromkeys(marked, 2), [], 0
     while first < d:
         sizes.append(blocks.get(first, 1))
         first += sizes[-1]

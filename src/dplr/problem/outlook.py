@@ -152,7 +152,7 @@ def _mean_squares(geometry: Geometry) -> list[float]:
     """A guess of the mean square of every scaled column, that of the constant last; without bounds rows are long."""
     half = geometry.half_width or geometry.radius / math.sqrt(geometry.d)
     squares = [(1.0 if geometry.half_width is None else _SPREAD) * half**2] * geometry.d
-    for first, size in (*geometry.blocks, *geometry.shared):
+    for first, size, *_ in (*geometry.blocks, *geometry.shared, *geometry.hats):
         squares[first : first + size] = [half**2 / size] * size
     return [*squares, geometry.intercept**2] if geometry.intercept else squares
 

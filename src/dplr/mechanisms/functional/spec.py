@@ -289,7 +289,7 @@ class FunctionalMechanism(Tabled, Refitting):
     def _released_problem(self, problem: Problem) -> Problem:
         """The problem whose cells are released: FM12 has no layout, and adds noise to every cell."""
         if self.calibration == "paper" and problem.geometry.grouped:
-            return replace(problem, geometry=replace(problem.geometry, blocks=(), marked=(), shared=()))
+            return replace(problem, geometry=replace(problem.geometry, blocks=(), marked=(), shared=(), hats=()))
         return problem
 
     def check(self, problem: Problem) -> None:

@@ -383,7 +383,7 @@ def _columns(problem: Problem) -> step_noise.Columns:
     """Sums of the columns, and of squared numbers over the half-width: their sensitivity, weights and sizes."""
     geometry, sizes = problem.geometry, column_sizes(problem.geometry)
     assert geometry.half_width is not None
-    c, levels = geometry.half_width, [size for _, size in geometry.blocks]
+    c, levels = geometry.half_width, [size for _, size, *_ in (*geometry.blocks, *geometry.hats)]
     # A block of numbers of which at most one is not 0 moves the sums no further than one number.
     numeric = sizes.get(SQUARES, (0,))[0] - sum(size - 1 for _, size in geometry.shared)
     if problem.neighbouring is Neighbouring.REPLACE_ONE:

@@ -113,5 +113,4 @@ def _is_short(parts: Parts, recipe: Recipe) -> bool:
 def _is_short_column(table: Table, name: str, column: Any) -> bool:
     if column is not None and not isinstance(column, Numeric):
         return True  # zeros, ones and small whole numbers
-    plain = column is None or (column.transform == "clip" and column.missing is None)
-    return plain and str(table.dtype(table.columns.index(name))) in _SHORT
+    return (column is None or column.plain) and str(table.dtype(table.columns.index(name))) in _SHORT

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._core import Feature, NumberCodes, TextCodes, Values, array_values, arrow_values
+from dplr.bounds.curves import Curve
 from dplr.bounds.kinds import INDICATOR, Bins, Column, Levels, Numeric
 from dplr.rows.tables.table import Table
 from dplr.rows.tables.text import MISSING, UNKNOWN, codes_of_names, is_arrow, is_arrow_dictionary
@@ -66,9 +67,7 @@ def native_feature(native: Native, column: Column | None, first: int) -> Feature
     if column is None:
         return _of_number(native, first)
     if isinstance(column, Numeric):
-        filler = None if column.missing is None else column.filler
-        mark = int(column.missing == INDICATOR)
-        return None if column.transform != "clip" else _of_number(native, first, filler, mark)
+        return None if column.transform != "clip" else _of_number(native, first, column)
     try:
         meaning = _meaning(column)
         entries = None if native.entries is None else _codes_of_entries(native.entries, column)
@@ -105,14 +104,21 @@ def _of_stream(column: Any) -> Native | None:
     return Native(arrow_values(column.__arrow_c_stream__())) if hasattr(column, "__arrow_c_stream__") else None
 
 
-def _of_number(native: Native, first: int, filler: float | None = None, mark: int = 0) -> Feature | None:
+def _of_number(native: Native, first: int, column: Numeric | None = None) -> Feature | None:
     if native.values.holds == "text":
         return None
     try:
         entries = None if native.entries is None else np.array([number(entry) for entry in native.entries], float)
     except (ValueError, TypeError, ArithmeticError):
         return None
-    return Feature(native.values, first, filler=filler, mark=mark, entries=entries)
+    if column is None:
+        return Feature(native.values, first, entries=entries)
+    filler = None if column.missing is None else column.filler
+    mark = len(column.names("")) - 1 if column.missing == INDICATOR else 0
+    if not isinstance(column, Curve):
+        return Feature(native.values, first, filler=filler, mark=mark, entries=entries)
+    knots = np.array(column.places)
+    return Feature(native.values, first, filler=filler, mark=mark, entries=entries, knots=knots, line=column.line)
 
 
 def _codes_of_entries(entries: list[Any], column: Bins | Levels) -> NDArray[np.int32]:

@@ -12,6 +12,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from dplr.bounds.curves import Curve
 from dplr.bounds.kinds import INDICATOR, Bins, Column, Levels, Numeric
 from dplr.rows.tables.table import Matrix
 from dplr.rows.tables.text import MISSING, NUMBERS, UNKNOWN, Codes, text_codes, without_dictionary
@@ -26,7 +27,9 @@ def write_column(values: Any, column: Column | None, out: Matrix) -> tuple[int, 
     """
     if isinstance(column, Levels):
         return _write_levels(values, column, out)
-    return 0, _write_bins(values, column, out) if isinstance(column, Bins) else _write_numbers(values, column, out)
+    if isinstance(column, Bins):
+        return 0, _write_bins(values, column, out)
+    return 0, (_write_curve if isinstance(column, Curve) else _write_numbers)(values, column, out)
 
 
 def numbers(values: Any) -> Matrix:
@@ -69,6 +72,21 @@ def _write_numbers(values: Any, column: Numeric | None, out: Matrix) -> int:
     if column.missing == INDICATOR:
         out[missing, 1] = 1.0
     return int(missing.sum())
+
+
+def _write_curve(values: Any, column: Curve, out: Matrix) -> int:
+    """Fill the feature's columns; returns how many missing values count as something."""
+    straight, entries = column.straight, np.zeros((len(out), 2))
+    missing = _write_numbers(values, straight, entries)
+    marked = entries[:, 1] != 0
+    behind = column.line + len(column.places)
+    out[:, column.line : behind] = column.shares(np.where(marked, np.nan, entries[:, 0]))
+    refused = ~np.isfinite(entries[:, 0])
+    first = slice(None) if column.line else refused
+    out[first, 0] = entries[first, 0]
+    if column.missing == INDICATOR:
+        out[marked, behind] = 1.0
+    return missing
 
 
 def _write_bins(values: Any, column: Bins, out: Matrix) -> int:
