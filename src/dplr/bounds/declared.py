@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.validation import sentence
-from dplr.bounds.columns import Pair, check_keys, read_column, read_pair, write_column
+from dplr.bounds.columns import Numeric, Pair, check_keys, read_column, read_pair, write_column
+from dplr.bounds.curves import curved
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import check_names, read_products, write_products
 from dplr.bounds.scaling import Prep, ball_prep, box_prep, layout_prep
@@ -42,6 +43,9 @@ class Bounds:
         - ``(lower, upper)``: a number;
         - ``{"lower": 0, "upper": 99999, "transform": "log1p"}``: a number, here on the scale of log(1 + x). There are
           "log" and "sqrt" too, and the default, "clip", leaves it as it is;
+        - ``{"lower": 18, "upper": 99, "knots": 8}``: a curve, piecewise linear between 8 even knots, both bounds among
+          them; or between the bounds and knots such as ``[30, 45, 60]``. One column for the number, its line, and one
+          per knot. ``"line": False`` leaves the line out;
         - ``{"lower": 0, "upper": 99, "bins": [18, 30, 45]}``: one column per interval between these edges. Values
           outside count in the first or the last;
         - ``{"levels": ["Private", "Local-gov", ...]}``: one column per level. Any other value is zero in all of them;
@@ -260,6 +264,48 @@ class Bounds:
             with open(path, "x", encoding="utf-8", newline="\n") as file:
                 file.write(text)
         return text
+
+    def with_curves(self, knots: int = 8) -> Bounds:
+        """Make bounds in which every number that measures something is a curve.
+
+        Parameters
+        ----------
+        knots : int, default=8
+            Number of even knots of each curve, both bounds among them.
+
+        Returns
+        -------
+        Bounds
+            Bounds of the same columns. Flags and codes (bounds of one digit, such as (0, 1)), numbers with a square
+            among the products, levels, bins, and curves stay as they are; these bounds themselves where all do.
+
+        Raises
+        ------
+        ValueError
+            There are fewer than three knots, or too many columns.
+
+        Privacy
+        -------
+        A function of bounds, which are assumed public.
+
+        Examples
+        --------
+        >>> import dplr
+        >>> dplr.Bounds({"age": (18, 99), "smoker": (0, 1)}).with_curves(3).coef_names
+        ('age (line)', 'age at 18', 'age at 58.5', 'age at 99', 'smoker')
+        """
+        squares = {product.places[0] for product in self.products if product.square}
+        curves = {
+            place: curved(column, knots)
+            for place, column in enumerate(self.columns)
+            if type(column) is Numeric and column.quantity and place not in squares
+        }
+        if not curves:
+            return self
+        columns = [write_column(curves.get(place, column)) for place, column in enumerate(self.columns)]
+        values = self.to_dict()
+        values["features"] = columns if self.names is None else dict(zip(self.names, columns, strict=True))
+        return Bounds.from_dict(values)
 
     @property
     def target(self) -> tuple[Any, ...] | None:

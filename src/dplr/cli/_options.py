@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from dplr.cli._faults import FILE, USAGE, Refused, blamed, visible
+from dplr.fitting.curves import check_curves
 from dplr.mechanisms import SHORTHANDS
 from dplr.mechanisms.automatic import AUTO
 from dplr.mechanisms.protocol import AIMS
@@ -43,6 +44,20 @@ class Ridge(click.ParamType[float | str]):
         self.fail(f"{value!r} is neither 'auto' nor a number of at least 0.", param, ctx)
 
 
+class Knots(click.ParamType[int | str]):
+    """A number of knots, or auto."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        """Read it."""
+        with contextlib.suppress(ValueError):
+            curves = check_curves(value if value == "auto" else int(value))
+            if curves is not None:
+                return curves
+        self.fail(f"{value!r} is neither 'auto' nor a number of knots from 3 to 256.", param, ctx)
+
+
 class Eps(click.ParamType[float]):
     """A privacy loss."""
 
@@ -65,6 +80,9 @@ def privacy_options(function: Function) -> Function:
         click.option("--ranges", type=click.Choice(("auto", "on", "off")), default="auto", show_default=True,
             help="Spend a share of eps to find where numbers lie within their bounds; auto: where records are many and "
             "the fit has no intervals."),
+        click.option("--curves", type=Knots(), default=None,
+            help="Curves of this many knots beside each number that measures something; auto: 8 where they pay. A line "
+            "without."),
         click.option("--no-intercept", is_flag=True, help="Force the model through zero."),
         click.option("--l2", type=Ridge(), default="auto", show_default=True,
             help="Ridge of the scaled problem's mean objective; auto is a function of public facts."),
@@ -85,7 +103,10 @@ def privacy_options(function: Function) -> Function:
     return function
 
 
-_PARAMETERS = ("eps", "delta", "mechanism", "model", "neighbouring", "l2", "ranges", "public", "large_delta", "aim")
+_PARAMETERS = (
+    "eps", "delta", "mechanism", "model", "neighbouring", "l2", "ranges", "curves", "public",
+    "large_delta", "aim",
+)  # fmt: skip
 
 
 def parameters_of(options: dict[str, Any]) -> dict[str, Any]:

@@ -80,6 +80,7 @@ def fit(
     class_weight: Mapping[Any, float] | None = None,
     public: PublicLike = None,
     ranges: str = "auto",
+    curves: int | str | None = None,
     large_delta: bool = False,
     aim: str = "prediction",
     ledger: LedgerLike = None,
@@ -138,6 +139,9 @@ def fit(
         fitted model, ``(coef, intercept)`` or a vector.
     ranges : {"auto", "on", "off"}, default="auto"
         Whether numbers are clipped to ranges that are released first, as in `LogisticRegression`.
+    curves : int, "auto" or None, default=None
+        Number of knots of a curve beside each declared number that measures something, as in `LogisticRegression`.
+        `"auto"` takes 8 where they pay, a function of public facts. None fits lines.
     large_delta : bool, default=False
         Whether to allow a `delta` of 1/n or more, which is refused by default.
     aim : {"prediction", "coefficients"}, default="prediction"
@@ -203,6 +207,7 @@ def fit(
         weight_bounds=weight_bounds,
         public=public,
         ranges=ranges,
+        curves=curves,
         large_delta=large_delta,
         aim=aim,
         ledger=ledger,

@@ -106,6 +106,7 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, BaseEstim
     weight_bounds: tuple[float, float] | None = None
     public: PublicLike = None
     ranges: str = "auto"
+    curves: int | str | None = None
     large_delta: bool = False
     aim: str = "prediction"
     ledger: LedgerLike = None
@@ -336,6 +337,8 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, BaseEstim
         facts = PublicFacts.of(
             self, bounds, n_rows, d, columns, labels, self._facts, self._not_covered(levels, callers), features, unit
         )
+        if facts.curves is not None:
+            facts = facts.at(min(levels))
         return FitInput(intake, facts, named, data.weight_column)
 
     def _name_columns(self, facts: PublicFacts) -> None:

@@ -70,6 +70,10 @@ class LogisticRegression(PrivateClassifier):
         for labels, where half of the columns have ranges.
         With delta > 0, `"auto"` lets standardised `"ngd"` clip numbers of a regression to ranges made of its own sums,
         for no further eps (noisy_gd.md, section 7).
+    curves : int, "auto" or None, default=None
+        A number of knots makes each declared number that measures something a curve (`Bounds.with_curves`): piecewise
+        linear between that many even knots, beside its line. `"auto"` takes 8 knots where they pay, a function of n,
+        eps and delta (decision record 54), and says so in the statement. None fits lines.
     aim : {"prediction", "coefficients"}, default="prediction"
         `"coefficients"` makes a release that has a table of coefficients with intervals, or is refused before anything
         is spent. `mechanism="auto"` then takes the mechanism whose table is expected to be the best, and one that was

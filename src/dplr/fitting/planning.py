@@ -18,6 +18,7 @@ from dplr.bounds.fourier import FourierMap
 from dplr.bounds.kinds import short
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep, ball_prep, layout_prep
+from dplr.fitting.curves import curved_bounds
 from dplr.fitting.aims import COEFFICIENTS, check_table, choose_table
 from dplr.fitting.one_vs_rest import ReleasePlan, is_several, plan_models
 from dplr.fitting.pretraining import Public, PublicData, PublicLike, column_names, read_public, start
@@ -54,6 +55,7 @@ class PublicFacts:
     aim : the purpose of the model, one of `AIMS`.
     features : the map that made the rows, of columns with these bounds; None where the table has the columns.
     unit : the unit that the guarantee protects, and the weights of rows; `n_rows` counts units.
+    curves : the number of knots, or "auto", of numbers that become curves; None where the bounds say all of it.
     """
 
     loss: Loss
@@ -76,6 +78,7 @@ class PublicFacts:
     aim: str = AIMS[0]
     features: FourierMap | None = None
     unit: Unit = ROW
+    curves: int | str | None = None
 
     @classmethod
     def of(
@@ -96,7 +99,7 @@ class PublicFacts:
         if labels is not None:
             resolved |= {"classes": labels.classes.tolist(), "label_codes": labels.codes}
             resolved["assumptions"] = (*assumptions, labels.assumption)
-        names = ("mechanism", "delta", "fit_intercept", "l2", "neighbouring", "public", "ranges", "aim")
+        names = ("mechanism", "delta", "fit_intercept", "l2", "neighbouring", "public", "ranges", "aim", "curves")
         declared = {name: getattr(model, name) for name in names}
         return cls(
             loss=model._loss(),
@@ -158,8 +161,18 @@ class PublicFacts:
         problem = replace(problem, assumptions=tuple(facts), w0=w0)
         return replace(problem, clippable=clippable(choice_for(self.aim, self.ranges), problem, self.prep))
 
+    def at(self, eps: float) -> PublicFacts:
+        """These facts with the curves that a fit with this eps has, as columns of the bounds."""
+        if self.curves is None:
+            return self
+        bounds, reason = curved_bounds(self, eps)
+        assumptions = (*self.assumptions, reason) if reason else self.assumptions
+        return replace(self, bounds=bounds, curves=None, assumptions=assumptions)
+
     def planned(self, eps: float) -> ReleasePlan:
         """The release of a fit: one model, or one for each of more than two classes; ranges before, if any."""
+        if self.curves is not None:
+            return self.at(eps).planned(eps)
         planned = self._of_least_noise(eps)
         return planned.stating(uncovered=self.uncovered) if self.uncovered else planned
 
@@ -318,6 +331,7 @@ def public_facts(
     neighbouring: str = Neighbouring.REPLACE_ONE,
     public: PublicLike = None,
     ranges: str = "auto",
+    curves: int | str | None = None,
     aim: str = AIMS[0],
     person: str | None = None,
     rows_per_person: int = 1,
@@ -343,6 +357,7 @@ def public_facts(
         neighbouring=neighbouring,
         public=public,
         ranges=ranges,
+        curves=curves,
         aim=aim,
         n_rows=None if n_rows is None else check_count("n_rows", n_rows),
         n_features=check_count("n_features", n_features),

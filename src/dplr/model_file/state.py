@@ -141,7 +141,7 @@ def values_of(fitted: Any) -> dict[str, Any]:
     """Everything of a fitted estimator that a model file holds."""
     record: Record = fitted._record
     problem, layout = record.plan.problem, record.prep.layout
-    bounds = fitted.bounds if isinstance(fitted.bounds, Bounds) else record.bounds
+    bounds = fitted.bounds if isinstance(fitted.bounds, Bounds) and fitted.curves is None else record.bounds
     names = getattr(fitted, "feature_names_in_", None)
     of_one, by_position = record.plan.statement, None
     if layout is not None and isinstance(bounds, Bounds) and layout.features != bounds.layout.features:

@@ -61,6 +61,7 @@ class Facts(TypedDict, total=False):
     weight_bounds: tuple[float, float] | None
     public: PublicLike
     ranges: str
+    curves: int | str | None
     aim: str
 
 
@@ -84,6 +85,7 @@ def plan(
     class_weight: ClassWeight = None,
     public: PublicLike = None,
     ranges: str = "auto",
+    curves: int | str | None = None,
     large_delta: bool = False,
     aim: str = "prediction",
 ) -> Plan:
@@ -167,6 +169,7 @@ def plan(
         class_weight=class_weight,
         public=public,
         ranges=ranges,
+        curves=curves,
         aim=aim,
     )
     level = check_eps(eps)

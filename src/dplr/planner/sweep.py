@@ -77,6 +77,9 @@ def curve_of(
         raise ValueError(sentence("eps", f"must make at most {_MOST_POINTS} points with delta and n_rows", got))
     for delta in deltas:  # refused, or warned of, before anything is simulated
         check_promise(levels, replace(facts, delta=delta, n_rows=max(counts)), large_delta)
+    if facts.curves is not None:  # all points have the columns of the smallest of them
+        smallest = replace(facts, delta=min(deltas), n_rows=min(counts)).at(min(levels))
+        facts = replace(smallest, delta=facts.delta, n_rows=facts.n_rows)
     points: list[Point] = []
     simulated = simulator(facts, assume)
     cells = [(count, delta) for count in counts for delta in deltas]

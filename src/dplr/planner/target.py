@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dplr._kit.validation import check_positive, sentence
+from dplr.fitting.curves import AUTO
 from dplr.fitting.planning import PublicFacts, check_promise
 from dplr.planner.assumptions import Assumptions
 from dplr.planner.curve import ROOT_SQUARES, WRONG
@@ -163,6 +164,10 @@ def answer_of(
     if (eps is None) == (facts.n_rows is None):
         remedy = "Give n_rows for the smallest eps, or eps for the fewest rows."
         raise ValueError(sentence("n_rows", "or eps must be given with a target, and not both", facts.n_rows, remedy))
+    if facts.curves == AUTO:
+        remedy = "What auto takes depends on the answer: give a number of knots."
+        raise ValueError(sentence("curves", "must be None or a number with a target", facts.curves, remedy))
+    facts = facts.at(1.0)  # a number of knots is one at every eps
     check_promise([] if eps is None else [eps], facts, large_delta)
     simulated = simulator(facts, assume)
     target, what, criterion = _criterion(simulated, target_error, target_width)

@@ -104,6 +104,7 @@ class Widths:
 
 def widths_of(facts: PublicFacts, eps: float, assume: Assumptions, large_delta: bool) -> Widths:
     """Simulate fits of the plan, and without privacy, and take the medians of their intervals."""
+    facts = facts.at(eps)
     check_promise([eps], facts, large_delta)
     planned = facts.planned(eps)
     lacking = planned.mechanism.lacks_intervals(planned.plan)
