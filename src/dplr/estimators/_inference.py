@@ -323,7 +323,7 @@ def _equations(
         if len(keep) == len(reading.vector):
             small = reading
         elif mechanism.whole:
-            small = reading.referenced(keep, null_directions(record.prep.geometry, keep))
+            small = reading.referenced(keep, null_directions(record.prep, keep))
         else:
             small = reading.subset(keep)
         equations.append(Equation(label, small, units[np.ix_(keep, keep)], added[keep]))

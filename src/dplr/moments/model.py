@@ -13,6 +13,7 @@ from dplr._kit.validation import sentence
 from dplr.bounds.kinds import Pair
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import centred
+from dplr.estimators._curves import HasCurves
 from dplr.estimators._heading import facts_of
 from dplr.estimators._inference import CLIPPED, Inference, within
 from dplr.inference.reading import Reading
@@ -26,10 +27,11 @@ from dplr.privacy.statement import PrivacyStatement
 from dplr.privacy.words import alarms
 from dplr.rows import as_table, predictors
 from dplr.summary.columns import choose, compared_with, positions
+from dplr.summary.curves import Points, points_of
 from dplr.summary.subject import Equation, Subject
 
 
-class MomentModel(Inference):
+class MomentModel(Inference, HasCurves):
     """A linear model of one column on others, computed from released moments; `ReleasedMoments.regress` makes it.
 
     `summary`, `conf_int` and `wald_test` are those of the estimators. Estimates in tables are without ridge.
@@ -176,6 +178,17 @@ class MomentModel(Inference):
             alarms=alarms(self.privacy_),
             advice=self._advice,
         )
+
+    def _along_columns(self) -> list[Points]:
+        """The places of every number among the columns of this model."""
+        layout, kept = self._columns.layout, self._columns.kept
+        ends = np.array(layout.pairs, np.float64)
+
+        def counted(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+            """Rows within the declared bounds; columns that are not of the model are 0."""
+            return np.clip(rows, *ends.T) * np.isin(np.arange(layout.width), kept)
+
+        return [points.of(kept) for points in points_of(layout, counted, ends) if points.rows.any()]
 
     @property
     def _title(self) -> str:

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.validation import describe, sentence
-from dplr.bounds.kinds import Bins, Levels
+from dplr.bounds.curves import Curve, labels_of
+from dplr.bounds.kinds import INDICATOR as MARKED
+from dplr.bounds.kinds import Bins, Levels, middle
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep
 from dplr.inference.reading import Reading
 from dplr.privacy.estimand import Estimand
-from dplr.problem.geometry import Geometry
 
 INTERCEPT = "(intercept)"
 
@@ -52,13 +53,19 @@ def choose(names: Sequence[str], layout: Layout | None, intercept: bool, kept: S
     """Which coefficients a table has, of the columns `kept` (None: all).
 
     With an intercept, levels of which each has a column add up to the constant, and no data tell them apart from it.
-    The first level is then the reference: its column is left out.
+    The first level is then the reference: its column is left out. So is the first knot of a curve, whose knots add up
+    to the constant too; its last one, where it has a line, which is a sum of the knots; and the first knot of each
+    level's curve, whose knots add up to the level.
     """
     columns = list(range(len(names))) if kept is None else list(kept)
     references: dict[str, str] = {}
     spans = zip(layout.features, layout.columns, layout.firsts, strict=False) if layout is not None else ()
+    spare = {} if layout is None else spare_knots(layout, intercept, columns)
+    columns = [place for place in columns if place not in spare]
     for feature, column, first in spans:
         levels = levels_of(column)
+        if isinstance(column, Curve) and first + column.line in spare:
+            references[feature] = "its line" if column.line else labels_of(column.knot_values)[0]
         if not levels:
             continue
         declared = declared_reference(column)
@@ -76,7 +83,40 @@ def compared_with(layout: Layout, references: Mapping[str, str], coordinates: Se
     """The reference level of the column of the table that each coefficient belongs to; empty for other columns."""
     spans = zip(layout.features, layout.firsts, layout.widths, strict=False)
     levels = {first + j: references[name] for name, first, width in spans if name in references for j in range(width)}
+    for column, first in zip(layout.columns, layout.firsts, strict=False):
+        if isinstance(column, Curve):  # its line and its mark are compared with nothing
+            levels |= {first: ""} if column.line else {}
+            levels |= dict.fromkeys(range(first + column.line + len(column.places), first + column.line + column.block), "")
     return [levels.get(place, "") for place in coordinates]
+
+
+def spare_knots(layout: Layout, intercept: bool, columns: Sequence[int]) -> dict[int, dict[int, float]]:
+    """The knots that other columns make up for, of all `columns` of a model, and how.
+
+    Each has a direction of which no row has a part: coefficients of columns in the user's units, -1 stands for the
+    intercept. In a row without a missing value the shares of the knots add up to 1, and their sum with the knots as
+    factors is the number; beside a mark the number is the middle.
+    """
+    spare: dict[int, dict[int, float]] = {}
+    everything = set(columns)
+    for column, first in zip(layout.columns, layout.firsts, strict=False):
+        if not isinstance(column, Curve):
+            continue
+        hats = range(first + column.line, first + column.line + column.block)
+        if intercept and set(hats) <= everything:
+            spare[hats[0]] = {**dict.fromkeys(hats, 1.0), -1: -1.0}
+        if column.line and {first, *hats} <= everything:
+            values = (*column.places, *[middle(column.range)] * (column.block - len(column.places)))
+            spare[first + len(column.places)] = {first: -1.0, **dict(zip(hats, values, strict=True))}
+    for start, product in zip(layout.firsts[len(layout.columns) :], layout.products, strict=True):
+        if product.curve is None or product.curve.missing == MARKED:  # beside a mark no knot has a share
+            continue
+        levels, size = layout.firsts[product.places[0]], len(product.curve.places)
+        for k in range(product.width // size):
+            knots = range(start + k * size, start + (k + 1) * size)
+            if {levels + k, *knots} <= everything:
+                spare[knots[0]] = {levels + k: -1.0, **dict.fromkeys(knots, 1.0)}
+    return spare
 
 
 def levels_of(column: object) -> list[str]:
@@ -97,19 +137,24 @@ def declared_reference(column: object) -> str | None:
     return None
 
 
-def null_directions(geometry: Geometry, keep: NDArray[np.intp]) -> NDArray[np.float64]:
-    """(k, n_coefs) For each first level that is not kept, a direction of which no row has a part.
+def null_directions(prep: Prep, keep: NDArray[np.intp]) -> NDArray[np.float64]:
+    """(k, n_coefs) Directions of which no row has a part: 1 at a coordinate that is not kept, 0 at the other ones.
 
-    In every row one column of the block is the half-width: their sum, less its multiple of the constant, is 0.
+    The columns of levels add up to 1, as the constant is; for knots see `spare_knots`.
     """
+    geometry, layout = prep.geometry, prep.layout
+    assert layout is not None
+    dropped = np.setdiff1d(np.arange(geometry.n_coefs), keep)
     sizes, directions = dict(geometry.blocks), []
-    for first in np.setdiff1d(np.arange(geometry.n_coefs), keep).tolist():
-        assert geometry.half_width is not None
-        direction = np.zeros(geometry.n_coefs)
-        direction[first : first + sizes[first]] = 1.0
-        direction[-1] = -geometry.half_width / geometry.intercept
-        directions.append(direction)
-    return np.array(directions)
+    spare = spare_knots(layout, geometry.intercept > 0, range(geometry.d))
+    origin = np.array(prep.from_user_units(np.zeros(geometry.d), 0.0))
+    for place in dropped.tolist():
+        parts = spare.get(place) or {**dict.fromkeys(range(place, place + sizes[place]), 1.0), -1: -1.0}
+        units = np.zeros(geometry.d + 1)
+        units[list(parts)] = list(parts.values())
+        directions.append(np.array(prep.from_user_units(units[:-1], float(units[-1]))) - origin)
+    null = np.array(directions)
+    return np.linalg.solve(null[:, dropped], null)
 
 
 def user_units(prep: Prep, reading: Reading) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

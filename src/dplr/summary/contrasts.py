@@ -13,11 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dplr.bounds.curves import Curve, labels_of
 from dplr.bounds.kinds import middle
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import Product
 from dplr.bounds.scaling import Prep
-from dplr.summary.columns import declared_reference, levels_of
+from dplr.summary.columns import declared_reference, levels_of, spare_knots
 
 Matrix = NDArray[np.float64]
 
@@ -68,6 +69,13 @@ def contrasts(names: Sequence[str], coef: Matrix, intercept: Matrix, prep: Prep 
         full = _full(layout)
         for first, product in _movable(layout, full, _narrow(prep)):
             left_out |= _move_product(layout, first, product, full, coef, intercept)
+        for places in _spare(layout, _narrow(prep)):
+            left_out |= _move_knots(places, coef, intercept)
+        references |= {
+            layout.features[place]: "its line" if column.line else labels_of(column.knot_values)[0]
+            for place, column in enumerate(layout.columns)
+            if isinstance(column, Curve) and layout.firsts[place] + column.line in left_out
+        }
         for place in full:
             first = layout.firsts[place]
             levels = np.arange(first + 1, first + layout.columns[place].block)
@@ -103,6 +111,40 @@ def deviations(names: Sequence[str], deviation: float, prep: Prep) -> tuple[Matr
     return deviation * np.sqrt(squares), float(deviation * np.sqrt(square))
 
 
+def _spare(layout: Layout, narrow: set[int]) -> list[dict[int, dict[int, float]]]:
+    """Groups of knots that other columns make up for, products before the levels and curves that they go to.
+
+    A line in a narrower range is no sum of the knots, which keep their declared bounds.
+    """
+    spare = {
+        place: parts
+        for place, parts in spare_knots(layout, True, range(layout.width)).items()
+        if not narrow & {column for column, factor in parts.items() if factor == -1.0 and column >= 0}
+    }
+    singles = len(layout.columns) and (layout.firsts[len(layout.columns)] if layout.products else layout.width)
+    products = [{place: parts} for place, parts in spare.items() if place >= singles]
+    curves: dict[int, dict[int, dict[int, float]]] = {}
+    for place, parts in spare.items():
+        if place < singles:
+            feature = max(first for first in layout.firsts if first <= place)
+            curves.setdefault(feature, {})[place] = parts
+    return [*products, *curves.values()]
+
+
+def _move_knots(places: Mapping[int, Mapping[int, float]], coef: Matrix, intercept: Matrix) -> set[int]:
+    """Take the coefficients of these knots to 0 along their directions, in place; the knots."""
+    knots, size = list(places), coef.shape[1]
+    directions = np.zeros((len(knots), size + 1))
+    for direction, parts in zip(directions, places.values(), strict=True):
+        direction[list(parts)] = list(parts.values())
+    steps = np.linalg.solve(directions[:, knots].T, coef[:, knots].T).T  # (models, directions)
+    moved = steps @ directions
+    coef -= moved[:, :-1]
+    intercept -= moved[:, -1]
+    coef[:, knots] = 0.0
+    return set(knots)
+
+
 def _full(layout: Layout) -> tuple[int, ...]:
     """Places of the columns of the table each level of which has a column."""
     columns = enumerate(layout.columns)
@@ -123,7 +165,8 @@ def _movable(layout: Layout, full: Sequence[int], narrow: set[int]) -> Iterator[
     firsts = layout.firsts[len(layout.columns) :]
     for first, product in zip(firsts, layout.products, strict=True):
         if any(place in full for place in product.places):
-            numbers = {layout.firsts[place] for place in product.places if layout.columns[place].number}
+            places = () if product.curve else product.places
+            numbers = {layout.firsts[place] for place in places if layout.columns[place].number}
             if not numbers & narrow:
                 yield first, product
 
@@ -133,6 +176,9 @@ def _move_product(
 ) -> set[int]:
     """Take the reference levels of a product to 0, in place; the columns that this leaves out."""
     columns = [_columns(layout, place) for place in product.places]
+    if product.curve:  # the knots of the curve, of which its line is a sum
+        start = layout.firsts[product.places[1]] + product.curve.line
+        columns[1] = np.arange(start, start + len(product.curve.places))
     block = first + np.arange(product.width).reshape([len(group) for group in columns])
     for axis in (0, 1):
         if product.places[axis] not in full:
@@ -142,7 +188,8 @@ def _move_product(
         shift = coef[:, reference]
         coef[:, rest] -= shift[:, np.newaxis]
         coef[:, target] += shift
-        if (number := layout.columns[product.places[1 - axis]].number) is not None:
+        coef[:, reference] = 0.0
+        if product.curve is None and (number := layout.columns[product.places[1 - axis]].number) is not None:
             intercept -= middle(number) * shift[:, 0]
         block, columns[axis] = np.moveaxis(rest, 0, axis), columns[axis][1:]
     return set(range(first, first + product.width)) - set(block.ravel().tolist())

@@ -1,0 +1,111 @@
+"""The curves of a fitted model, with bands where its release gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from dplr._kit.validation import sentence
+from dplr.inference.intervals import intervals
+from dplr.summary.columns import INTERCEPT
+from dplr.summary.curves import Bands, ColumnCurve, Curves, Points, curves_of, ordered, points_of, words_of
+from dplr.summary.subject import Equation, Subject
+
+Matrix = NDArray[np.float64]
+
+
+class HasCurves:
+    """The curves of a fitted model: the effect of each number on a prediction."""
+
+    def effects(self, *, level: float | None = 0.95) -> Curves:
+        """Show the effect of each number as a curve, with a band where the release has confidence intervals.
+
+        Parameters
+        ----------
+        level : float or None, default=0.95
+            Of the confidence interval at each knot, in [0.5, 1). None makes no bands, and then values are those of the
+            model that predicts.
+
+        Returns
+        -------
+        Curves
+            One curve for each number, and one for each level that it is multiplied by: values at its knots, less the
+            curve's mean over the bounds. With bands the values are estimates of the released equation, as in
+            `summary`, without ridge. They are of log odds, scores, means or log rates.
+
+        Raises
+        ------
+        NotFittedError
+            `fit` was not called.
+        ValueError
+            No columns are declared, or the level is out of range.
+
+        Privacy
+        -------
+        Post-processing of the release and of public facts: no further privacy loss.
+
+        See Also
+        --------
+        dplr.plots.plot_curves : Draw them.
+
+        Examples
+        --------
+        >>> import numpy as np, dplr
+        >>> X = np.random.default_rng(0).uniform(0, 10, (20_000, 2))
+        >>> y = np.abs(X[:, 0] - 5)
+        >>> bounds = dplr.Bounds([(0, 10), (0, 10)], target=(0, 5)).with_curves(3)
+        >>> est = dplr.fit(X, y, model="linear", mechanism="fm", bounds=bounds, eps=float("inf"))
+        >>> [round(value, 1) for value in est.effects()["column 0"].values]
+        [2.5, -2.5, 2.5]
+        """
+        check_is_fitted(self)
+        names, layout = self._columns_of_table()  # type: ignore[attr-defined]
+        if layout is None:
+            remedy = "Without bounds nobody knows where a curve begins and ends."
+            raise ValueError(sentence("bounds", "must be declared for curves", None, remedy))
+        points = self._along_columns()
+        coefs = np.atleast_2d(np.asarray(getattr(self, "coef_"), np.float64))  # noqa: B009  set by a fit
+        labels = [str(label) for label in self.classes_.tolist()] if len(coefs) > 1 else [""]  # type: ignore[attr-defined]
+        subject = None if level is None or self._obstacle() else self._subject(None)  # type: ignore[attr-defined]
+        every: list[ColumnCurve] = []
+        for k, (label, coef) in enumerate(zip(labels, coefs, strict=True)):
+            bands = None if subject is None or level is None else bands_of(subject, subject.equations[k], names, level)
+            every += curves_of(points, coef, label, bands)
+        if subject is None:
+            return Curves(ordered(every), words_of(self.privacy_.estimand))  # type: ignore[attr-defined]
+        words = f"Bands: {level:.0%} confidence intervals, each by itself."
+        return Curves(ordered(every), words_of(subject.equations[0].reading.estimand), words)
+
+    def _along_columns(self) -> list[Points]:
+        """The places of every number."""
+        fitted: Any = self
+        prep = fitted._record.prep
+        return points_of(prep.layout, prep.counted, np.array(prep.ends, np.float64).T)
+
+
+def bands_of(subject: Subject, equation: Equation, names: Sequence[str], level: float) -> Bands:
+    """Estimates and intervals of sums of coefficients, from a released equation.
+
+    The sums must be the same for all coefficients that no data tell apart: so are those along a column.
+    """
+    shown = [name for name in subject.names if name != INTERCEPT]
+    position = {name: place for place, name in enumerate(names)}
+    places = [position[name] for name in shown]
+
+    def bands(factors: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+        kept = factors[:, places]
+        contrasts = kept @ equation.contrasts[: len(places)]
+        added = kept @ equation.added[: len(places)]
+        ends = np.zeros((3, len(factors)))
+        some = np.abs(contrasts).max(axis=1) > 0
+        if some.any():
+            ends_of = intervals(equation.reading, contrasts[some], level)
+            ends[:, some] = ends_of.estimate, ends_of.low, ends_of.high
+        estimate, low, high = ends + added
+        return estimate, low, high
+
+    return bands
