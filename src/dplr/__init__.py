@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from dplr.problem.plan import Plan
     from dplr.rows.streams.source import Stream
     from dplr.rows.tables.survey import Survey
+    from dplr.summary.curves import ColumnCurve, Curves
     from dplr.summary.table import OddsRatio, Summary
 
 __all__ = [
@@ -59,7 +60,9 @@ __all__ = [
     "Bounds",
     "BoundsEncoder",
     "BudgetExceeded",
+    "ColumnCurve",
     "Comparison",
+    "Curves",
     "DataCheck",
     "DataWarning",
     "FunctionalMechanism",
@@ -117,7 +120,9 @@ _HOMES = {
     "Bounds": "dplr.bounds",
     "BoundsEncoder": "dplr.estimators",
     "BudgetExceeded": "dplr.ledger",
+    "ColumnCurve": "dplr.summary.curves",
     "Comparison": "dplr.estimators",
+    "Curves": "dplr.summary.curves",
     "DataCheck": "dplr.fitting.checking",
     "FunctionalMechanism": "dplr.mechanisms",
     "History": "dplr.problem.fit",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from dplr._kit.validation import sentence
+from dplr.estimators._monotone import monotone
 from dplr.inference.intervals import intervals
 from dplr.summary.columns import INTERCEPT
 from dplr.summary.curves import Bands, ColumnCurve, Curves, Points, curves_of, ordered, points_of, words_of
@@ -20,6 +21,8 @@ Matrix = NDArray[np.float64]
 
 class HasCurves:
     """The curves of a fitted model: the effect of each number on a prediction."""
+
+    _monotone: ClassVar[Mapping[str, str]] = {}  # columns whose curves were made so after the release
 
     def effects(self, *, level: float | None = 0.95) -> Curves:
         """Show the effect of each number as a curve, with a band where the release has confidence intervals.
@@ -79,6 +82,45 @@ class HasCurves:
             return Curves(ordered(every), words_of(self.privacy_.estimand))  # type: ignore[attr-defined]
         words = f"Bands: {level:.0%} confidence intervals, each by itself."
         return Curves(ordered(every), words_of(subject.equations[0].reading.estimand), words)
+
+    def monotone(self, directions: Mapping[str, str]) -> Self:
+        """Make another model from the same release, whose curves of some columns only rise or only fall.
+
+        Parameters
+        ----------
+        directions : mapping of str to {"increasing", "decreasing"}
+            Column to its direction. It must be known before the release is seen, or else it is a guess from it.
+
+        Returns
+        -------
+        estimator
+            A copy that predicts with the nearest monotone curves (isotonic regression at the knots, all places within
+            the bounds alike), those of each level among them. The line of such a curve is 0, and its knots hold all of
+            it. `summary` and the bands of `effects` stay those of the release.
+
+        Raises
+        ------
+        NotFittedError
+            `fit` was not called.
+        ValueError, TypeError
+            A column is no curve, or a direction is unknown.
+
+        Privacy
+        -------
+        Post-processing of the release: no further privacy loss.
+
+        Examples
+        --------
+        >>> import numpy as np, dplr
+        >>> X = np.random.default_rng(0).uniform(0, 10, (2000, 1))
+        >>> est = dplr.fit(X, X[:, 0] > 3, bounds=dplr.Bounds([(0, 10)]), curves=8, eps=1.0)
+        >>> risen = est.monotone({"column 0": "increasing"})
+        >>> bool(np.all(np.diff(risen.decision_function(np.linspace(0, 10, 50)[:, None])) >= -1e-9))
+        True
+        """
+        check_is_fitted(self)
+        model: Self = monotone(self, directions)
+        return model
 
     def _along_columns(self) -> list[Points]:
         """The places of every number."""

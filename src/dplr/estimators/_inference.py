@@ -21,13 +21,15 @@ from dplr.inference.intervals import ScoreTest
 from dplr.mechanisms.protocol import Refitting, Tabled, chosen_columns
 from dplr.privacy.words import alarms
 from dplr.summary.clipped import clippings
-from dplr.summary.columns import Chosen, choose, compared_with, null_directions, positions, user_units
+from dplr.summary.columns import Chosen, choose, compared_with, null_directions, parts_of_curves, positions, user_units
 from dplr.summary.ends import Ends
 from dplr.summary.subject import Equation, Subject, all_ends, check_columns, joint_test, summarise
 from dplr.summary.table import Summary
 
 CLIPPED = "Numbers count as clipped to their bounds; the coefficients are those of the clipped columns."
+CURVES = "The line of a curve is its average slope; its knots are deviations from the line: see effects()."
 _SEARCHED = "The model was chosen among several on the same rows; the intervals do not count that."
+_MONOTONE = "its curves were made monotone after the release, which is about the curves before"
 
 
 class Inference:
@@ -223,7 +225,10 @@ class Inference:
     def _obstacle(self) -> str:
         """Why the release allows no intervals; empty where it does."""
         check_is_fitted(self)
-        record: Record = self._record  # type: ignore[attr-defined]
+        fitted: Any = self
+        record: Record = fitted._record
+        if fitted._monotone and not isinstance(record.mechanism, Refitting):  # whose equation is about the coefficients
+            return _MONOTONE
         return record.mechanism.lacks_intervals(record.plan)
 
     def _by_label(self, results: Sequence[Any]) -> Any:
@@ -250,7 +255,7 @@ class Inference:
         check_is_fitted(self)
         fitted: Any = self
         record: Record = fitted._record
-        mechanism = check_intervals(record)
+        mechanism = check_intervals(record, self._obstacle())
         names, prep = fitted.coef_names_, record.prep
         coefs = [np.zeros(0)] * len(record.parts) if isinstance(mechanism, Refitting) else _scaled(fitted)
         readings = mechanism.readings(record.plan, record.parts, coefs)
@@ -276,6 +281,7 @@ class Inference:
             advice=drowned(fitted),
             clipped={name: clipping for name, clipping in clippings(names, prep).items() if name in selection.names},
             full=full_factors(prep.layout),
+            parts=parts_of_curves(prep.layout),
         )
 
 
@@ -286,9 +292,8 @@ def _against(layout: Layout | None, selection: Chosen) -> list[str]:
     return compared_with(layout, selection.references, selection.coordinates)
 
 
-def check_intervals(record: Record) -> Tabled:
-    """The mechanism of a release with confidence intervals; raises ValueError where there are none, with its reason."""
-    lacking = record.mechanism.lacks_intervals(record.plan)
+def check_intervals(record: Record, lacking: str) -> Tabled:
+    """The mechanism of a release with confidence intervals; raises ValueError where they are `lacking`, and why."""
     if lacking:
         rule = "must release what confidence intervals need"
         name = record.mechanism.about.name
@@ -330,10 +335,16 @@ def _equations(
     return equations
 
 
+def notes_of(layout: Layout) -> list[str]:
+    """The notes of a table about its columns."""
+    curves = CURVES if parts_of_curves(layout) else ""
+    return [CLIPPED, *filter(None, [centred(layout.products, layout.features), curves])]
+
+
 def _notes(fitted: Any, record: Record) -> tuple[str, ...]:
     """The notes of a table: its assumptions about the columns."""
     layout = record.prep.layout
-    notes = [] if layout is None else [CLIPPED, *filter(None, [centred(layout.products, layout.features)])]
+    notes = [] if layout is None else notes_of(layout)
     notes += [_SEARCHED] if fitted._searched else []
     return tuple(notes)
 

@@ -32,6 +32,7 @@ from dplr.model_file.bounds import (
 )
 from dplr.model_file.link import check_link, read_link, write_link
 from dplr.model_file.loss import read_loss, write_loss
+from dplr.model_file.monotone import check_monotone, read_monotone, write_monotone
 from dplr.model_file.readers import (
     Reader,
     anything,
@@ -130,7 +131,12 @@ _MODEL: dict[str, Reader] = {
 
 
 # Keys that only files have whose models need them.
-_FURTHER: dict[str, Reader] = {"features": read_features, "weight_column": text, "link": read_link}
+_FURTHER: dict[str, Reader] = {
+    "features": read_features,
+    "weight_column": text,
+    "link": read_link,
+    "monotone": read_monotone,
+}
 
 
 def _plain_classes(classes: Any) -> Any:
@@ -188,6 +194,7 @@ def values_of(fitted: Any) -> dict[str, Any]:
         | features
         | weights
         | ({} if record.link == LOGIT else {"link": write_link(record.link)})
+        | ({"monotone": write_monotone(fitted._monotone)} if fitted._monotone else {})
     )
 
 
@@ -287,6 +294,9 @@ def _set_model(fitted: Any, values: dict[str, Any], prep: Prep) -> None:
         fitted.classes_ = classes
     if "weight_column" in values:
         fitted._weight_column = values["weight_column"]
+    if "monotone" in values:
+        check_monotone(values["monotone"], prep)
+        fitted._monotone = values["monotone"]
     fitted.n_features_in_, fitted.target_name_ = values["n_features"], values["target_name"]
     if values["feature_names"] is not None:
         fitted.feature_names_in_ = np.array(values["feature_names"], dtype=object)

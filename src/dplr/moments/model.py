@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from dplr._kit.validation import sentence
 from dplr.bounds.kinds import Pair
 from dplr.bounds.layout import Layout
-from dplr.bounds.products import centred
 from dplr.estimators._curves import HasCurves
 from dplr.estimators._heading import facts_of
-from dplr.estimators._inference import CLIPPED, Inference, within
+from dplr.estimators._inference import Inference, notes_of, within
 from dplr.inference.reading import Reading
 from dplr.moments import ABOUT
 from dplr.moments.equation import determination, reading_of, user_units
@@ -26,7 +25,7 @@ from dplr.privacy.estimand import Estimand
 from dplr.privacy.statement import PrivacyStatement
 from dplr.privacy.words import alarms
 from dplr.rows import as_table, predictors
-from dplr.summary.columns import choose, compared_with, positions
+from dplr.summary.columns import choose, compared_with, parts_of_curves, positions
 from dplr.summary.curves import Points, points_of
 from dplr.summary.subject import Equation, Subject
 
@@ -173,10 +172,11 @@ class MomentModel(Inference, HasCurves):
             references=shown.references,
             title=f"{self._title} from {ABOUT.title}",
             facts=self._facts,
-            notes=(CLIPPED, *filter(None, [centred(layout.products, layout.features)])),
+            notes=tuple(notes_of(layout)),
             against=compared_with(layout, shown.references, shown.coordinates),
             alarms=alarms(self.privacy_),
             advice=self._advice,
+            parts=parts_of_curves(layout),
         )
 
     def _along_columns(self) -> list[Points]:

@@ -9,7 +9,11 @@ from __future__ import annotations
 from dplr.plots._boundary import plot_decision_boundary
 from dplr.plots._coefficients import plot_coefficients
 from dplr.plots._curve import plot_curve
+from dplr.plots._curves import plot_curves
 from dplr.plots._error import plot_error_against_eps
 from dplr.plots._history import plot_history
 
-__all__ = ["plot_coefficients", "plot_curve", "plot_decision_boundary", "plot_error_against_eps", "plot_history"]
+__all__ = [
+    "plot_coefficients", "plot_curve", "plot_curves", "plot_decision_boundary", "plot_error_against_eps",
+    "plot_history",
+]  # fmt: skip

@@ -9,6 +9,7 @@ from dplr.plots._view import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
 # Okabe and Ito: told apart with every kind of colour vision. Markers differ too, for prints without colour.
@@ -20,14 +21,17 @@ WIDTH, HEIGHT = 6.4, 3.6  # inches of a new figure
 
 def axes(caller: str, ax: Axes | None, height: float = HEIGHT) -> Axes:
     """The Axes given, or those of a new figure of pyplot's, which shows and closes it like any other."""
-    if ax is not None:
-        return ax
+    return figure(caller, WIDTH, height).subplots() if ax is None else ax
+
+
+def figure(caller: str, width: float, height: float) -> Figure:
+    """A new figure of pyplot's."""
     try:
         import matplotlib.pyplot as plt
     except ModuleNotFoundError as missing:
         message = f'`{caller}` needs matplotlib. Install it with: pip install "dplr[plots]"'
         raise ModuleNotFoundError(message, name="matplotlib") from missing
-    return plt.figure(figsize=(WIDTH, height), layout="constrained").subplots()
+    return plt.figure(figsize=(width, height), layout="constrained")
 
 
 def color_of(number: int) -> str:

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from dplr import plots
+from dplr.bounds.curves import Curve
 from dplr.plots._boundary import BOUNDARY_HEIGHT
 from dplr.plots._coefficients import draw_coefficients, height_of
+from dplr.plots._curves import draw_column
 from dplr.plots._effects import Effects
 from dplr.plots._history import HISTORY_HEIGHT
 from dplr.plots._view import Model, printable
@@ -24,6 +26,8 @@ from dplr.summary.render import CANNOT_SAY, decimals, rounded
 from dplr.summary.table import OddsRatio
 
 _LONGEST = 80  # characters of a name in a table
+_PICTURED_CURVES, _CURVE_HEIGHT = 6, 2.4  # columns with a picture of their own, and inches of one
+_BANDS = 100  # columns of a model whose intervals are computed for pictures: seconds
 _PICTURED = 15  # columns in the picture of the coefficients; the table has all of them
 _KEPT = "\u00a0"  # a space at which no line ends
 _SCORES = (-2.0, -1.0, 0.0, 1.0, 2.0)
@@ -159,10 +163,28 @@ def pictures(est: Any, model: Model, effects: Effects) -> list[tuple[str, str]]:
     caption = f"The effect {step}, the others unchanged. {BARS[effects.kind]}".strip()
     draw = functools.partial(draw_coefficients, model=model, effects=effects, per=per, most=_PICTURED)
     drawn = [(inline_svg(draw, "coefficients", caption, height_of(effects, _PICTURED)), caption)]
+    drawn += _pictures_of_curves(est, model)
     if model.labels and len(model.names) == 2:
         caption = "Which label the model gives where. No record is drawn."
         draw = functools.partial(plots.plot_decision_boundary, est, None, None)
         drawn.append((inline_svg(draw, "boundary", caption, BOUNDARY_HEIGHT), caption))
+    return drawn
+
+
+def _pictures_of_curves(est: Any, model: Model) -> list[tuple[str, str]]:
+    """SVG and caption of the curves that vary most."""
+    layout = None if model.prep is None else model.prep.layout
+    names = [] if layout is None else [n for n, c in zip(layout.features, layout.columns, strict=True) if isinstance(c, Curve)]
+    if not names:
+        return []
+    curves = est.effects(level=0.95 if len(model.names) <= _BANDS else None)
+    bands = f" {curves.bands}" if curves.bands else ""
+    drawn = []
+    for number, name in enumerate([name for name in curves.importance() if name in names][:_PICTURED_CURVES]):
+        shown = printable(name, _LONGEST)
+        caption = f"{shown}: {curves.estimand.lower()} less its mean over the bounds.{bands}"
+        draw = functools.partial(draw_column, curves=[curve for curve in curves if curve.column == name])
+        drawn.append((inline_svg(draw, f"curve{number}", caption, _CURVE_HEIGHT), caption))
     return drawn
 
 

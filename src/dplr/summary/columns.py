@@ -90,6 +90,23 @@ def compared_with(layout: Layout, references: Mapping[str, str], coordinates: Se
     return [levels.get(place, "") for place in coordinates]
 
 
+def parts_of_curves(layout: Layout | None) -> frozenset[str]:
+    """Names of the coefficients that say something together alone: the line and the knots of a curve, also in products.
+
+    Those of a curve without a line are differences to its lower bound, and are left out.
+    """
+    if layout is None:
+        return frozenset()
+    parts: set[str] = set()
+    for column, first in zip(layout.columns, layout.firsts, strict=False):
+        if isinstance(column, Curve) and column.line:
+            parts.update(layout.names[first : first + 1 + len(column.places)])
+    for product, first in zip(layout.products, layout.firsts[len(layout.columns) :], strict=True):
+        if product.curve:
+            parts.update(layout.names[first : first + product.width])
+    return frozenset(parts)
+
+
 def spare_knots(layout: Layout, intercept: bool, columns: Sequence[int]) -> dict[int, dict[int, float]]:
     """The knots that other columns make up for, of all `columns` of a model, and how.
 

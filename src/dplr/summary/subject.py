@@ -81,6 +81,7 @@ class Subject:
     advice : what a reader must know before using the numbers.
     clipped : name -> the range to which the fit clipped a column, and its declared bounds.
     full : columns with a column for each level, of which there are products.
+    parts : names of the coefficients that say something together alone.
     """
 
     equations: Sequence[Equation]
@@ -94,6 +95,7 @@ class Subject:
     advice: tuple[str, ...] = ()
     clipped: Mapping[str, Clipping] = field(default_factory=dict)
     full: tuple[str, ...] = ()
+    parts: frozenset[str] = frozenset()
 
 
 def summarise(
@@ -130,6 +132,7 @@ def summarise(
         omitted=len(subject.names) * len(subject.equations) - len(lines),
         clipped=subject.clipped,
         condition=condition,
+        parts=subject.parts & set(subject.names),
     )
 
 

@@ -143,6 +143,8 @@ class Summary:
         and `upper`; empty where the columns are those declared.
     condition : str, default=""
         A clause under which alone the intervals hold, such as that the rows follow a logistic model; empty for none.
+    parts : frozenset of str
+        Names of coefficients that say something together alone, such as the line and the knots of a curve.
 
     Privacy
     -------
@@ -177,6 +179,7 @@ class Summary:
     omitted: int = 0
     clipped: Mapping[str, Clipping] = field(default_factory=dict)
     condition: str = ""
+    parts: frozenset[str] = frozenset()
 
     def odds_ratios(self, steps: Mapping[str, float] | None = None) -> tuple[OddsRatio, ...]:
         """Compute the odds ratio of every column, each with its interval.
@@ -190,7 +193,8 @@ class Summary:
         -------
         tuple of objects
             With `name`, `label`, `step`, `estimate`, `low` and `high`; empty where the table is not about log odds, or
-            has no intervals. The intercept has none: it is of no change of a column.
+            has no intervals. The intercept has none: it is of no change of a column. Nor have the line and the knots of
+            a curve, which change together: read `effects()` of the estimator.
 
         Privacy
         -------
@@ -198,7 +202,7 @@ class Summary:
         """
         if self.estimand is not Estimand.LOG_ODDS or self.obstacle:
             return ()
-        lines = [line for line in self.lines if line.name != INTERCEPT]
+        lines = [line for line in self.lines if line.name not in {INTERCEPT, *self.parts}]
         return tuple(_ratio(line, float((steps or {}).get(line.name, 1.0))) for line in lines)
 
     def __str__(self) -> str:

@@ -1,0 +1,81 @@
+"""Models with monotone curves: the nearest ones to those of a fitted model. Post-processing."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.isotonic import isotonic_regression
+
+from dplr._kit.validation import check_choice, sentence
+from dplr.bounds.curves import Curve
+from dplr.bounds.kinds import middle
+from dplr.bounds.layout import Layout
+from dplr.estimators._refit import SAME_RELEASE
+
+Vector = NDArray[np.float64]
+
+DIRECTIONS = ("increasing", "decreasing")
+
+
+def monotone(fitted: Any, directions: Mapping[str, str]) -> Any:
+    """A copy of a fitted estimator: see `PrivateLinearModel.monotone`."""
+    layout: Layout | None = fitted._record.prep.layout
+    if not isinstance(directions, Mapping) or not directions:
+        remedy = 'Such as {"age": "increasing"}.'
+        raise TypeError(sentence("directions", "must be a mapping of columns to directions", directions, remedy))
+    places = {name: _place(layout, name) for name in directions}
+    for name, direction in directions.items():
+        check_choice(f"directions[{name!r}]", direction, DIRECTIONS)
+    assert layout is not None
+    ends = np.array(fitted._record.prep.ends, np.float64).T
+    coefs = np.atleast_2d(np.array(fitted.coef_, np.float64))
+    for coef in coefs:
+        for name, place in places.items():
+            _project(layout, place, ends, directions[name] == DIRECTIONS[0], coef)
+    model = copy.copy(fitted)
+    model._set_coef(coefs, np.atleast_1d(np.array(fitted.intercept_, np.float64)))
+    model._monotone = {**fitted._monotone, **directions}
+    listed = ", ".join(f"{name} {direction}" for name, direction in model._monotone.items())
+    words = tuple(part for part in fitted.privacy_.solution if part != SAME_RELEASE)
+    words = (*words, f"curves made monotone: {listed}", SAME_RELEASE)
+    plan = fitted._record.plan
+    model._record = replace(fitted._record, plan=replace(plan, statement=replace(plan.statement, solution=words)))
+    model.privacy_ = replace(fitted.privacy_, solution=words)
+    return model
+
+
+def _place(layout: Layout | None, name: str) -> int:
+    """The place of a curve among the columns of the table."""
+    features = () if layout is None else layout.features
+    curves = [f for f, c in zip(features, () if layout is None else layout.columns, strict=True) if isinstance(c, Curve)]
+    if name not in curves:
+        remedy = "Declare knots for it, or fit with curves=8."
+        raise ValueError(sentence("directions", f"must name curves, {curves[:20]}", name, remedy))
+    return features.index(name)
+
+
+def _project(layout: Layout, place: int, ends: Vector, increasing: bool, coef: Vector) -> None:
+    """Take the curves of one column to the nearest monotone ones, in place; the line goes into the knots."""
+    column, first = layout.columns[place], layout.firsts[place]
+    assert isinstance(column, Curve)
+    places = np.array(column.places)
+    weights = np.gradient(places)  # of the knots, evenly over the bounds
+    knots = slice(first + column.line, first + column.line + len(places))
+    values = coef[knots].copy()
+    if column.line:
+        slope, coef[first] = coef[first], 0.0
+        values += slope * np.clip(places, *ends[first])
+        if column.block > len(places):
+            coef[knots.stop] += slope * float(np.clip(middle(column.range), *ends[first]))
+    coef[knots] = nearest = isotonic_regression(values, sample_weight=weights, increasing=increasing)
+    for start, product in zip(layout.firsts[len(layout.columns) :], layout.products, strict=True):
+        if product.curve is not None and product.places[1] == place:
+            for run in range(start, start + product.width, len(places)):
+                group = slice(run, run + len(places))
+                whole = isotonic_regression(values + coef[group], sample_weight=weights, increasing=increasing)
+                coef[group] = whole - nearest
