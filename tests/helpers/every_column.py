@@ -45,8 +45,8 @@ NUMBERS = {
 }  # fmt: skip
 PRODUCTS = [
     ("age", "age"), ("rate", "rate"), ("age", "wage"), ("gain", "debt"), ("edu", "area"), ("hours", "plain"),
-    ("work", "rooms"), ("week", "rate"), ("city", "heat"), ("work", "bed"), ("sex", "age"), ("rank", "rank"), ("work", "dust"),
-    ("plain", "salt"), ("dust", "age"), ("wind", "city"),
+    ("work", "rooms"), ("week", "rate"), ("city", "heat"), ("work", "bed"), ("sex", "age"), ("rank", "rank"),
+    ("work", "dust"), ("plain", "salt"), ("dust", "age"), ("wind", "city"),
 ]  # fmt: skip
 REFUSING = ("age", "loss", "plain", "sex", "flag", "wage", "grade", "heat", "wind")  # columns that may not be missing
 

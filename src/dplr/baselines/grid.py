@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr.baselines.hits import LARGEST_INT64, Positions
 from dplr._kit.validation import sentence
+from dplr.baselines.hits import LARGEST_INT64, Positions
 from dplr.bounds.curves import Curve
 from dplr.bounds.kinds import Bins, Column, Numeric
 from dplr.bounds.layout import Layout

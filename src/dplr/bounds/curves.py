@@ -78,9 +78,9 @@ class Curve(Numeric):
         places, shares = np.array(self.places), np.zeros((len(values), len(self.places)))
         rows = np.flatnonzero(np.isfinite(values))
         inside = np.clip(values[rows], places[0], places[-1])
-        left = np.minimum(np.searchsorted(places, inside, side="right"), len(places) - 1) - 1
-        share = (inside - places[left]) / (places[left + 1] - places[left])
-        shares[rows, left], shares[rows, left + 1] = 1.0 - share, share
+        lower = np.minimum(np.searchsorted(places, inside, side="right"), len(places) - 1) - 1
+        share = (inside - places[lower]) / (places[lower + 1] - places[lower])
+        shares[rows, lower], shares[rows, lower + 1] = 1.0 - share, share
         return shares
 
     def names(self, name: str) -> list[str]:

@@ -66,7 +66,9 @@ class Layout:
         """(first column, number of columns, knots) of each block with a curve, or with one for each level."""
         places = zip(self.firsts, self.columns, strict=False)
         of_columns = [
-            (first + column.line, column.block, len(column.places)) for first, column in places if isinstance(column, Curve)
+            (first + column.line, column.block, len(column.places))
+            for first, column in places
+            if isinstance(column, Curve)
         ]
         return (*of_columns, *((first, p.width, len(p.curve.places)) for first, p in self._products if p.curve))
 

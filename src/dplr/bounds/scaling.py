@@ -215,8 +215,8 @@ def box_prep(
     a block is not zero, nor of a number in `marked` and its mark, nor of a block of numbers in `shared`, so with g
     numbers and blocks a row's squared norm is at most g c^2 <= 1: clamped rows lie in the unit ball exactly. The ranges
     of `shared` columns must be about 0, which then stays 0. The shares of knots in `hats` add up to at most 1, and are
-    mapped to at most c - 2^-20: rounded to the grid, two of them add up to at most c (layout.md, lemma 2). The target of
-    a log-rate is centred in any case.
+    mapped to at most c - 2^-20: rounded to the grid, two of them add up to at most c (layout.md, lemma 2). The target
+    of a log-rate is centred in any case.
     """
     d = len(pairs)
     shares = {j for first, size, _ in hats for j in range(first, first + size)}

@@ -21,7 +21,7 @@ from dplr.bounds.declared import Bounds, BoundsLike, as_bounds
 from dplr.estimators import _clients, _html, _refit, _uncovered
 from dplr.estimators._callers import Callers, call_stack
 from dplr.estimators._columns import rows_to_predict, target_name
-from dplr.estimators._curves import HasCurves
+from dplr.estimators._curves import HasMonotone
 from dplr.estimators._declared import estimator
 from dplr.estimators._fitted import ModelFacts
 from dplr.estimators._fourier import check_map, declared, handed_over
@@ -59,7 +59,7 @@ _DIGITS = 22
 
 
 @estimator
-class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, HasCurves, BaseEstimator):  # type: ignore[misc]
+class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, HasMonotone, BaseEstimator):  # type: ignore[misc]
     """The base of the models: from public facts and rows to coefficients in the user's units.
 
     Attributes

@@ -22,8 +22,6 @@ Matrix = NDArray[np.float64]
 class HasCurves:
     """The curves of a fitted model: the effect of each number on a prediction."""
 
-    _monotone: ClassVar[Mapping[str, str]] = {}  # columns whose curves were made so after the release
-
     def effects(self, *, level: float | None = 0.95) -> Curves:
         """Show the effect of each number as a curve, with a band where the release has confidence intervals.
 
@@ -65,7 +63,7 @@ class HasCurves:
         >>> [round(value, 1) for value in est.effects()["column 0"].values]
         [2.5, -2.5, 2.5]
         """
-        check_is_fitted(self)
+        obstacle = self._obstacle()  # type: ignore[attr-defined]
         names, layout = self._columns_of_table()  # type: ignore[attr-defined]
         if layout is None:
             remedy = "Without bounds nobody knows where a curve begins and ends."
@@ -73,7 +71,7 @@ class HasCurves:
         points = self._along_columns()
         coefs = np.atleast_2d(np.asarray(getattr(self, "coef_"), np.float64))  # noqa: B009  set by a fit
         labels = [str(label) for label in self.classes_.tolist()] if len(coefs) > 1 else [""]  # type: ignore[attr-defined]
-        subject = None if level is None or self._obstacle() else self._subject(None)  # type: ignore[attr-defined]
+        subject = None if level is None or obstacle else self._subject(None)  # type: ignore[attr-defined]
         every: list[ColumnCurve] = []
         for k, (label, coef) in enumerate(zip(labels, coefs, strict=True)):
             bands = None if subject is None or level is None else bands_of(subject, subject.equations[k], names, level)
@@ -82,6 +80,18 @@ class HasCurves:
             return Curves(ordered(every), words_of(self.privacy_.estimand))  # type: ignore[attr-defined]
         words = f"Bands: {level:.0%} confidence intervals, each by itself."
         return Curves(ordered(every), words_of(subject.equations[0].reading.estimand), words)
+
+    def _along_columns(self) -> list[Points]:
+        """The places of every number."""
+        fitted: Any = self
+        prep = fitted._record.prep
+        return points_of(prep.layout, prep.counted, np.array(prep.ends, np.float64).T)
+
+
+class HasMonotone(HasCurves):
+    """A fitted model whose curves can be made monotone."""
+
+    _monotone: ClassVar[Mapping[str, str]] = {}  # columns whose curves were made so after the release
 
     def monotone(self, directions: Mapping[str, str]) -> Self:
         """Make another model from the same release, whose curves of some columns only rise or only fall.
@@ -121,12 +131,6 @@ class HasCurves:
         check_is_fitted(self)
         model: Self = monotone(self, directions)
         return model
-
-    def _along_columns(self) -> list[Points]:
-        """The places of every number."""
-        fitted: Any = self
-        prep = fitted._record.prep
-        return points_of(prep.layout, prep.counted, np.array(prep.ends, np.float64).T)
 
 
 def bands_of(subject: Subject, equation: Equation, names: Sequence[str], level: float) -> Bands:

@@ -52,7 +52,9 @@ def monotone(fitted: Any, directions: Mapping[str, str]) -> Any:
 def _place(layout: Layout | None, name: str) -> int:
     """The place of a curve among the columns of the table."""
     features = () if layout is None else layout.features
-    curves = [f for f, c in zip(features, () if layout is None else layout.columns, strict=True) if isinstance(c, Curve)]
+    curves = [
+        f for f, c in zip(features, () if layout is None else layout.columns, strict=True) if isinstance(c, Curve)
+    ]
     if name not in curves:
         remedy = "Declare knots for it, or fit with curves=8."
         raise ValueError(sentence("directions", f"must name curves, {curves[:20]}", name, remedy))
@@ -77,5 +79,5 @@ def _project(layout: Layout, place: int, ends: Vector, increasing: bool, coef: V
         if product.curve is not None and product.places[1] == place:
             for run in range(start, start + product.width, len(places)):
                 group = slice(run, run + len(places))
-                whole = isotonic_regression(values + coef[group], sample_weight=weights, increasing=increasing)
-                coef[group] = whole - nearest
+                curve = isotonic_regression(values + coef[group], sample_weight=weights, increasing=increasing)
+                coef[group] = curve - nearest

@@ -18,8 +18,8 @@ from dplr.bounds.fourier import FourierMap
 from dplr.bounds.kinds import short
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep, ball_prep, layout_prep
-from dplr.fitting.curves import curved_bounds
 from dplr.fitting.aims import COEFFICIENTS, check_table, choose_table
+from dplr.fitting.curves import curved_bounds
 from dplr.fitting.one_vs_rest import ReleasePlan, is_several, plan_models
 from dplr.fitting.pretraining import Public, PublicData, PublicLike, column_names, read_public, start
 from dplr.fitting.ranges import CHOICES, Ranges, choice_for, clippable, plan_ranges, with_ranges

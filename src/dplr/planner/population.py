@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dplr._kit.validation import sentence
 from dplr.bounds import Bounds, Pair
 from dplr.bounds.columns import write_column
+from dplr.bounds.curves import Curve
 from dplr.bounds.kinds import INDICATOR, Bins, Column, Levels, Numeric, middle
 from dplr.bounds.products import write_products
 from dplr.fitting.planning import PublicFacts
@@ -237,7 +238,9 @@ def _decoded(encoded: Matrix, columns: tuple[Column, ...], firsts: tuple[int, ..
     for j, (column, first) in enumerate(zip(columns, firsts, strict=False)):
         block = encoded[:, first + (column.number is not None) :][:, : column.block]
         if isinstance(column, Numeric):
-            scaled = encoded[:, first] if column.number else block[:, : len(column.places)] @ np.array(column.places)
+            scaled = encoded[:, first]
+            if isinstance(column, Curve) and not column.line:
+                scaled = block[:, : len(column.places)] @ np.array(column.places)
             X[:, j] = _INVERSES[column.transform](scaled) if column.transform in _INVERSES else scaled
         elif column.number is not None:
             X[:, j] = encoded[:, first]

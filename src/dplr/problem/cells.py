@@ -21,8 +21,8 @@ def second_moments(geometry: Geometry, *, counted: bool) -> dict[str, Cells]:
     The last diagonal cell, iota^2 sum a, is left out where it is not `counted`. So is what a one-hot block tells of
     itself: two of its columns are never both set, and x^2 = half_width * x repeats the intercept's cell (functional.md,
     lemma 7). A number and its mark are never both set either, and of the two the number's diagonal cell alone is there
-    (lemma 10). Of a block of numbers all diagonal cells are (lemma 11), and of a block of shares those of neighbours too
-    (lemma 17).
+    (lemma 10). Of a block of numbers all diagonal cells are (lemma 11); of a block of shares those of neighbours are
+    there too (lemma 17).
     """
     q = geometry.n_coefs
     diagonal = np.arange(q - (geometry.intercept > 0 and not counted))

@@ -174,17 +174,21 @@ def pictures(est: Any, model: Model, effects: Effects) -> list[tuple[str, str]]:
 def _pictures_of_curves(est: Any, model: Model) -> list[tuple[str, str]]:
     """SVG and caption of the curves that vary most."""
     layout = None if model.prep is None else model.prep.layout
-    names = [] if layout is None else [n for n, c in zip(layout.features, layout.columns, strict=True) if isinstance(c, Curve)]
+    names = (
+        []
+        if layout is None
+        else [n for n, c in zip(layout.features, layout.columns, strict=True) if isinstance(c, Curve)]
+    )
     if not names:
         return []
     curves = est.effects(level=0.95 if len(model.names) <= _BANDS else None)
     bands = f" {curves.bands}" if curves.bands else ""
     drawn = []
-    for number, name in enumerate([name for name in curves.importance() if name in names][:_PICTURED_CURVES]):
+    for place, name in enumerate([name for name in curves.importance() if name in names][:_PICTURED_CURVES]):
         shown = printable(name, _LONGEST)
         caption = f"{shown}: {curves.estimand.lower()} less its mean over the bounds.{bands}"
         draw = functools.partial(draw_column, curves=[curve for curve in curves if curve.column == name])
-        drawn.append((inline_svg(draw, f"curve{number}", caption, _CURVE_HEIGHT), caption))
+        drawn.append((inline_svg(draw, f"curve{place}", caption, _CURVE_HEIGHT), caption))
     return drawn
 
 

@@ -86,7 +86,9 @@ def compared_with(layout: Layout, references: Mapping[str, str], coordinates: Se
     for column, first in zip(layout.columns, layout.firsts, strict=False):
         if isinstance(column, Curve):  # its line and its mark are compared with nothing
             levels |= {first: ""} if column.line else {}
-            levels |= dict.fromkeys(range(first + column.line + len(column.places), first + column.line + column.block), "")
+            levels |= dict.fromkeys(
+                range(first + column.line + len(column.places), first + column.line + column.block), ""
+            )
     return [levels.get(place, "") for place in coordinates]
 
 

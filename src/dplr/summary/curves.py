@@ -16,6 +16,7 @@ from dplr.bounds.kinds import INVERSES, Numeric, middle
 from dplr.bounds.layout import Layout
 from dplr.privacy.estimand import Estimand
 from dplr.rows.tables.writers import write_column
+from dplr.summary.render import CANNOT_SAY
 
 Matrix = NDArray[np.float64]
 
@@ -83,7 +84,7 @@ class ColumnCurve:
         lines = [self.title]
         for k, (knot, value) in enumerate(zip(self.knots, self.values, strict=True)):
             ends = f"  [{self.low[k]:.4g}, {self.high[k]:.4g}]" if self.low else ""
-            lines.append(f"  {knot:>10.6g}  {value:>10.4g}{ends}")
+            lines.append(f"  {knot:>10.6g}  " + (f"{value:>10.4g}{ends}" if math.isfinite(value) else CANNOT_SAY))
         return "\n".join(lines)
 
 
@@ -236,14 +237,14 @@ class Points:
 
     def variation(self, values: Matrix) -> float:
         """Root mean square of a curve over the bounds."""
-        left, right, steps = values[:-1], values[1:], np.diff(self.places)
-        squares = float(((left * left + left * right + right * right) / 3) @ steps)
+        starts, ends, steps = values[:-1], values[1:], np.diff(self.places)
+        squares = float(((starts * starts + starts * ends + ends * ends) / 3) @ steps)
         return math.sqrt(max(squares / (self.places[-1] - self.places[0]), 0.0))
 
     @property
     def slope(self) -> Matrix:
         """(n_columns,) Factors of the coefficients in the average slope per unit."""
-        return (self.rows[-1] - self.rows[0]) / (self.knots[-1] - self.knots[0])
+        return np.asarray((self.rows[-1] - self.rows[0]) / (self.knots[-1] - self.knots[0]))
 
 
 def points_of(layout: Layout, counted: Callable[[Matrix], Matrix], ranges: Matrix) -> list[Points]:
@@ -274,8 +275,8 @@ def curves_of(points: Sequence[Points], coef: Matrix, label: str, bands: Bands |
             low, high, ends = tuple(lows[:-1].tolist()), tuple(highs[:-1].tolist()), (float(lows[-1]), float(highs[-1]))
         curves.append(
             ColumnCurve(
-                one.column, one.group, label, tuple(one.knots.tolist()), tuple(values.tolist()), low, high, slope, *ends,
-                one.variation(one.rows @ coef),
+                one.column, one.group, label, tuple(one.knots.tolist()), tuple(values.tolist()), low, high, slope,
+                *ends, one.variation(one.rows @ coef),
             )
         )  # fmt: skip
     return curves
@@ -295,7 +296,7 @@ def ordered(curves: Sequence[ColumnCurve]) -> tuple[ColumnCurve, ...]:
 
 def words_of(estimand: Estimand | None) -> str:
     """The quantity of a curve's values."""
-    return "Score" if estimand is None else f"Effect ({estimand.words})"
+    return "Effect on the " + ("score" if estimand in (None, Estimand.MARGIN) else str(estimand).replace("-", " "))
 
 
 def _knots(column: Numeric, narrow: Matrix | None) -> tuple[Matrix, Matrix]:

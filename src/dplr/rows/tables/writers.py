@@ -29,7 +29,9 @@ def write_column(values: Any, column: Column | None, out: Matrix) -> tuple[int, 
         return _write_levels(values, column, out)
     if isinstance(column, Bins):
         return 0, _write_bins(values, column, out)
-    return 0, (_write_curve if isinstance(column, Curve) else _write_numbers)(values, column, out)
+    if isinstance(column, Curve):
+        return 0, _write_curve(values, column, out)
+    return 0, _write_numbers(values, column, out)
 
 
 def numbers(values: Any) -> Matrix:
