@@ -30,8 +30,8 @@ def second_moments(geometry: Geometry, *, counted: bool) -> dict[str, Cells]:
     if geometry.grouped:
         group = np.repeat(np.arange(len(geometry.groups)), geometry.groups)
         apart = group[rows] != group[columns]
-        for left, right in geometry.neighbours:
-            apart[_place(q, left, right)] = True
+        for knot, neighbour in geometry.neighbours:
+            apart[_place(q, knot, neighbour)] = True
         rows, columns = rows[apart], columns[apart]
         diagonal = np.setdiff1d(diagonal, hot_columns(geometry)) if geometry.intercept else diagonal
     cells = {"diagonal": (diagonal, diagonal), "off_diagonal": (rows, columns)}

@@ -318,10 +318,10 @@ def _groups(layout: Layout, place: int) -> list[tuple[str, int]]:
     for product in layout.products:
         if place not in product.places or product.square:
             continue
-        other = product.places[1 - product.places.index(place)]
-        factor = layout.columns[other]
+        partner = product.places[1 - product.places.index(place)]
+        factor = layout.columns[partner]
         if factor.number is None and not isinstance(factor, Curve):
-            first = layout.firsts[other]
+            first = layout.firsts[partner]
             groups += [(layout.names[first + k], first + k) for k in range(factor.block)]
     return groups
 
