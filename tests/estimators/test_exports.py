@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import dplr
 import every_column
-from dplr.bounds import columns, layout, products
+from dplr.bounds import columns, curves, kinds, layout, products
 from dplr.estimators import UnitBall
 from dplr.estimators.export import graph, parts, sql, steps
 from dplr.problem.losses import link
@@ -555,9 +555,13 @@ def test_every_tool_has_every_part_and_every_transform():
     known = set(parts.Part.__args__)
     assert known == set(steps._STEPS) == set(sql._TERMS) == set(graph._BLOCKS)
     assert (
-        set(columns.TRANSFORMS) == set(parts.UNDONE) == set(steps._FORWARD) == set(sql._FORWARD) == set(graph._FORWARD)
+        set(columns.TRANSFORMS)
+        == set(kinds.INVERSES)
+        == set(steps._FORWARD)
+        == set(sql._FORWARD)
+        == set(graph._FORWARD)
     )
-    assert set(columns.Column.__args__) == set(parts._OF)
+    assert {*columns.Column.__args__, curves.Curve} == set(parts._OF)
 
 
 def levels_with(base=columns.Levels, fields=(), **methods):
