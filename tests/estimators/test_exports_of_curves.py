@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import config_context
 
 import dplr
 from dplr.bounds.columns import TRANSFORMS, read_column
@@ -182,6 +183,27 @@ def test_no_tool_has_a_number_where_a_curve_refuses_a_gap(tool, products, line):
         return
     found = np.array(tool(est, X), float)
     assert np.flatnonzero(np.isnan(found)).tolist() == [3]
+
+
+@pytest.mark.parametrize("output", ["default", "pandas", "polars"])
+def test_a_pipeline_takes_curves_of_a_frame_by_name_whatever_scikit_learn_hands_on(output):
+    frames = pytest.importorskip("polars", reason="polars has no wheel for this Python")
+    columns = {"dust": curve("log", missing="indicator"), "salt": curve(line=False), "kind": {"levels": ["a", "b"]}}
+    X = rows_of(columns)
+    est = model_of(columns, X, [("kind", "dust"), ("kind", "salt")])
+    with config_context(transform_output=output):
+        plain = est.to_sklearn()
+        for rows in (X, X[X.columns[::-1]], frames.from_pandas(X)):
+            same(plain.decision_function(rows), est.decision_function(X))
+
+
+@pytest.mark.parametrize("tool", [of_the_pipeline, pytest.param(of_the_graph, marks=pytest.mark.oracle)])
+def test_curves_by_position_are_followed_in_arrays(tool):
+    columns = {"x": curve(missing="indicator"), "y": curve("log", LISTED, line=False), "k": {"levels": [3, 1, 2]}}
+    X = rows_of(columns).to_numpy()
+    est = model_of(list(columns.values()), X, [(0, 2), (2, 1)])
+    for rows in (X, X[:1], X[:0]) if tool is of_the_graph else (X, X[:1]):
+        same(tool(est, rows), est.decision_function(rows) if len(rows) else [])
 
 
 def test_a_saved_model_has_the_same_exports(tmp_path):

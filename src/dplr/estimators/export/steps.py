@@ -102,11 +102,12 @@ def _number(part: Number) -> Any:
 
 
 def _shares(part: Shares) -> Any:
-    """Splines of degree 1 between the knots. A missing value without a filler is a further knot, whose share goes.
+    """Splines of degree 1 between the knots, which refuse missing values: one that has no share is a further knot.
 
-    That knot is as far behind the last one as the one before it: no number that was clipped comes near it.
+    That knot is as far behind the last one as the one before it: no number that was clipped comes near it. Its share,
+    the last one, is left out.
     """
-    steps, places = [_finite() if part.refused else _as_numbers()], part.places
+    steps, places = [_as_numbers()], part.places
     if part.filler is not None:
         steps.append(SimpleImputer(strategy="constant", fill_value=part.filler))
     steps += [_clip(part.knots[0], part.knots[-1]), *_FORWARD[part.transform]()]
@@ -128,7 +129,7 @@ def _one_hot(part: OneHot) -> Any:
 def _interval(part: Interval) -> Any:
     """Codes from 1 for the bins. A missing value without a filler becomes minus infinity, with the code 0."""
     if part.refused:
-        steps = [_finite()]
+        steps = [FunctionTransformer(check_array, kw_args={"dtype": np.float64})]
     else:
         filler = -np.inf if part.filler is None else part.filler
         steps = [_as_numbers(), SimpleImputer(strategy="constant", fill_value=filler)]
@@ -190,18 +191,13 @@ def _as_numbers() -> Any:
     return FunctionTransformer(check_array, kw_args=how, feature_names_out="one-to-one")
 
 
-def _finite() -> Any:
-    """Any column of numbers as float64; infinity and missing values are refused."""
-    return FunctionTransformer(check_array, kw_args={"dtype": np.float64})
-
-
 def _filled_in(part: OneHot | Position) -> list[Any]:
     """Steps after which a missing value is the level that it counts as, or no level, or was refused."""
     if is_text(part.levels):
         filler = _no_level(part.levels) if part.filler is None else part.filler  # which may be ""
         return _text_refused() if part.refused else _text_filled(filler)
     if part.refused:
-        return [_finite()]
+        return [FunctionTransformer(check_array, kw_args={"dtype": np.float64})]
     filled = [] if part.filler is None else [SimpleImputer(strategy="constant", fill_value=float(part.filler))]
     return [_as_numbers(), *filled]
 
