@@ -161,11 +161,11 @@ def _shares(graph: Graph, part: Shares, columns: Sequence[str]) -> str:
     """1 before each knot less 1 behind it, where the one becomes the other as a line from that knot to the next."""
     value = _clipped(graph, _number_filled(graph, part.filler, columns[part.place]), part.knots[0], part.knots[-1])
     places = np.array([part.places])
-    past = graph.add("Sub", _FORWARD[part.transform](graph, value), graph.constant(places[:, :-1]))
-    risen = _clipped(graph, graph.add("Div", past, graph.constant(np.diff(places))), 0.0, 1.0)
-    behind = graph.add("Pad", risen, graph.constant(np.array([0, 1, 0, 0])), graph.constant(1.0))
-    before = graph.add("Pad", risen, graph.constant(np.array([0, 0, 0, 1])), graph.constant(0.0))
-    shares = graph.add("Sub", behind, before)
+    distance = graph.add("Sub", _FORWARD[part.transform](graph, value), graph.constant(places[:, :-1]))
+    rise = _clipped(graph, graph.add("Div", distance, graph.constant(np.diff(places))), 0.0, 1.0)
+    arrival = graph.add("Pad", rise, graph.constant(np.array([0, 1, 0, 0])), graph.constant(1.0))
+    departure = graph.add("Pad", rise, graph.constant(np.array([0, 0, 0, 1])), graph.constant(0.0))
+    shares = graph.add("Sub", arrival, departure)
     gap = graph.constant(np.full((1, part.width), np.nan if part.refused else 0.0))
     return graph.add("Where", graph.add("IsNaN", value), gap, shares)
 

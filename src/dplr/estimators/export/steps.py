@@ -111,12 +111,12 @@ def _shares(part: Shares) -> Any:
     if part.filler is not None:
         steps.append(SimpleImputer(strategy="constant", fill_value=part.filler))
     steps += [_clip(part.knots[0], part.knots[-1]), *_FORWARD[part.transform]()]
-    without = not part.refused and part.filler is None
-    if without:
+    marked = not part.refused and part.filler is None
+    if marked:
         places = (*places, 2 * places[-1] - places[-2])
         steps.append(SimpleImputer(strategy="constant", fill_value=places[-1]))
     knots = np.array(places)[:, np.newaxis]
-    return make_pipeline(*steps, SplineTransformer(degree=1, knots=knots, include_bias=not without))
+    return make_pipeline(*steps, SplineTransformer(degree=1, knots=knots, include_bias=not marked))
 
 
 def _one_hot(part: OneHot) -> Any:
