@@ -158,7 +158,7 @@ def _number(graph: Graph, part: Number, columns: Sequence[str]) -> str:
 
 
 def _shares(graph: Graph, part: Shares, columns: Sequence[str]) -> str:
-    """1 before each knot less 1 behind it, where the one becomes the other as a line from that knot to the next."""
+    """How far a number has come towards each knot, from 0 to 1, less how far from there to the next one."""
     value = _clipped(graph, _number_filled(graph, part.filler, columns[part.place]), part.knots[0], part.knots[-1])
     places = np.array([part.places])
     distance = graph.add("Sub", _FORWARD[part.transform](graph, value), graph.constant(places[:, :-1]))
