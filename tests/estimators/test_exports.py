@@ -2,10 +2,8 @@
 
 import copy
 import dataclasses
-import functools
 import pickle
 import re
-import sqlite3
 import subprocess
 import sys
 import warnings
@@ -13,7 +11,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -21,10 +19,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import dplr
 import every_column
-from dplr.bounds import columns, layout, products
+from dplr.bounds import columns, curves, kinds, layout, products
 from dplr.estimators import UnitBall
 from dplr.estimators.export import graph, parts, sql, steps
 from dplr.problem.losses import link
+from exported import answers, asked, database, same
 
 pl = pytest.importorskip("polars", reason="polars has no wheel for this Python")
 
@@ -72,15 +71,6 @@ def of_the_ball(model):
     y = X[:, 0] / 3 if model == "linear" else np.digitize(X[:, 0], [-0.3, 0.3]) if model == "three" else X[:, 0] > 0
     classes = (0, 1, 2) if model == "three" else None
     return dplr.fit(X, y, model="linear" if model == "linear" else "logistic", eps=9.0, classes=classes), X
-
-
-def same(found, wanted):
-    """Equal labels, or numbers that are equal up to the rounding of a sum."""
-    wanted = np.asarray(wanted)
-    if wanted.dtype.kind == "f":
-        assert_allclose(np.asarray(found, np.float64), wanted, rtol=1e-12, atol=1e-11)
-    else:
-        assert np.asarray(found).tolist() == wanted.tolist()
 
 
 def methods(est):
@@ -322,22 +312,10 @@ def test_sql_takes_values_where_no_transform_exists_and_a_level_of_no_text(far, 
     same(asked(base, far.to_sql("margin")), far.decision_function(X))
 
 
-def _of_a_value(function, value):
-    return None if value is None else float(function(value))
-
-
 @pytest.fixture
 def base():
-    """A database; its functions are ours, because SQLite may be built without them."""
-    connection = sqlite3.connect(":memory:")
-    for name, function in {"ln": np.log, "exp": np.exp, "sqrt": np.sqrt}.items():
-        connection.create_function(name, 1, functools.cache(functools.partial(_of_a_value, function)))
-    yield connection
-    connection.close()
-
-
-def asked(base, expression):
-    return [row[0] for row in base.execute(f"SELECT {expression} FROM t")]
+    with database() as connection:
+        yield connection
 
 
 def test_sql_gives_what_the_model_predicts(models, base):
@@ -453,22 +431,6 @@ def test_sql_is_refused_where_it_cannot_be_meant(models):
 # --- ONNX
 
 
-def answers(est, X):
-    """Outputs of the graph of a model, by name."""
-    runtime = pytest.importorskip("onnxruntime")
-    session = runtime.InferenceSession(est.to_onnx().SerializeToString())
-    if not isinstance(X, pd.DataFrame):
-        fed = {"X": X}
-    else:
-        fed = {
-            each.name: (
-                X[each.name].where(X[each.name].notna(), "") if "string" in each.type else X[each.name].astype(float)
-            ).to_numpy()[:, None]
-            for each in session.get_inputs()
-        }
-    return dict(zip([each.name for each in session.get_outputs()], session.run(None, fed), strict=True))
-
-
 @pytest.mark.oracle
 def test_onnx_gives_what_the_model_predicts(models, oracle):
     oracle("onnxruntime")
@@ -555,9 +517,13 @@ def test_every_tool_has_every_part_and_every_transform():
     known = set(parts.Part.__args__)
     assert known == set(steps._STEPS) == set(sql._TERMS) == set(graph._BLOCKS)
     assert (
-        set(columns.TRANSFORMS) == set(parts.UNDONE) == set(steps._FORWARD) == set(sql._FORWARD) == set(graph._FORWARD)
+        set(columns.TRANSFORMS)
+        == set(kinds.INVERSES)
+        == set(steps._FORWARD)
+        == set(sql._FORWARD)
+        == set(graph._FORWARD)
     )
-    assert set(columns.Column.__args__) == set(parts._OF)
+    assert {*columns.Column.__args__, curves.Curve} == set(parts._OF)
 
 
 def levels_with(base=columns.Levels, fields=(), **methods):

@@ -22,11 +22,12 @@ _LEARN_NOTHING = frozenset(
         *("PatchExtractor", "SparseCoder"),
     }
 )
-# These learn nothing unless a parameter has the value that takes a number from the rows.
+# These learn nothing unless a parameter is a word, which takes numbers from the rows.
 _UNLESS = {
-    "RBFSampler": ("gamma", "scale"),
-    "GaussianRandomProjection": ("n_components", "auto"),
-    "SparseRandomProjection": ("n_components", "auto"),
+    "RBFSampler": "gamma",
+    "GaussianRandomProjection": "n_components",
+    "SparseRandomProjection": "n_components",
+    "SplineTransformer": "knots",
 }
 # With their categories declared these learn nothing, unless rare ones are told apart.
 _ENCODERS = ("OneHotEncoder", "OrdinalEncoder")
@@ -154,7 +155,5 @@ def _is_declared(unit: Any) -> bool:
         rare = unit.min_frequency, unit.max_categories
         return not (isinstance(unit.categories, str) and unit.categories == "auto") and rare == (None, None)
     if name in _UNLESS:
-        parameter, word = _UNLESS[name]
-        value = getattr(unit, parameter)
-        return not (isinstance(value, str) and value == word)
+        return not isinstance(getattr(unit, _UNLESS[name]), str)
     return name in _LEARN_NOTHING

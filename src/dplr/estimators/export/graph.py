@@ -20,6 +20,7 @@ from dplr.estimators.export.parts import (
     OneHot,
     Part,
     Position,
+    Shares,
     Times,
     is_text,
     parts_of,
@@ -156,6 +157,19 @@ def _number(graph: Graph, part: Number, columns: Sequence[str]) -> str:
     return _less(graph, _FORWARD[part.transform](graph, _clipped(graph, value, part.lower, part.upper)), part.middle)
 
 
+def _shares(graph: Graph, part: Shares, columns: Sequence[str]) -> str:
+    """How far a number has come towards each knot, from 0 to 1, less how far from there to the next one."""
+    value = _clipped(graph, _number_filled(graph, part.filler, columns[part.place]), part.knots[0], part.knots[-1])
+    places = np.array([part.places])
+    distance = graph.add("Sub", _FORWARD[part.transform](graph, value), graph.constant(places[:, :-1]))
+    rise = _clipped(graph, graph.add("Div", distance, graph.constant(np.diff(places))), 0.0, 1.0)
+    arrival = graph.add("Pad", rise, graph.constant(np.array([0, 1, 0, 0])), graph.constant(1.0))
+    departure = graph.add("Pad", rise, graph.constant(np.array([0, 0, 0, 1])), graph.constant(0.0))
+    shares = graph.add("Sub", arrival, departure)
+    gap = graph.constant(np.full((1, part.width), np.nan if part.refused else 0.0))
+    return graph.add("Where", graph.add("IsNaN", value), gap, shares)
+
+
 def _log1p(graph: Graph, value: str) -> str:
     return graph.add("Log", graph.add("Add", graph.constant(1.0), value))
 
@@ -209,7 +223,8 @@ def _times(graph: Graph, part: Times, columns: Sequence[str]) -> str:
 
 
 _BLOCKS: dict[type[Part], Callable[[Graph, Any, Sequence[str]], str]] = {
-    Number: _number, OneHot: _one_hot, Interval: _interval, Position: _position, Mark: _mark, Times: _times,
+    Number: _number, Shares: _shares, OneHot: _one_hot, Interval: _interval, Position: _position, Mark: _mark,
+    Times: _times,
 }  # fmt: skip
 
 

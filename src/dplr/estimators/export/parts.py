@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NoReturn
 
 from dplr._kit.validation import sentence
 from dplr.bounds.columns import INDICATOR, Bins, Column, Level, Levels, Numeric, Pair, middle
+from dplr.bounds.curves import Curve
 from dplr.bounds.kinds import INVERSES
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import Product
@@ -40,6 +41,33 @@ class Number:
     filler: float | None
     middle: float = 0.0
     width: ClassVar[int] = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """A column for each knot of a curve: the share of the knot in a number, which is filled in, clipped, transformed.
+
+    Between two knots the shares of both are 1 less a line, and that line; all others are 0.
+
+    Attributes
+    ----------
+    knots : in the user's units, increasing. A number is clipped to the first and the last.
+    places : the knots on the scale of the transform.
+    refused : whether a missing value is refused.
+    filler : the number that a missing value counts as, in the user's units; None where it is refused, or has no share.
+    """
+
+    place: int
+    knots: tuple[float, ...]
+    places: tuple[float, ...]
+    transform: str
+    refused: bool
+    filler: float | None
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return len(self.knots)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +153,7 @@ class Mark:
     width: ClassVar[int] = 1
 
 
-Own = Number | OneHot | Interval | Position | Mark  # of one declared column
+Own = Number | Shares | OneHot | Interval | Position | Mark  # of one declared column
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +162,8 @@ class Times:
 
     Attributes
     ----------
-    factors : the parts of each: a number or position less its middle, or the columns of levels or bins and their mark.
+    factors : the parts of each: a number or position less its middle, or the shares of knots without their mark, or the
+        columns of levels or bins and their mark.
     ends : the narrower range that a product of two numbers is clipped to; None for none.
     """
 
@@ -218,6 +247,14 @@ def _numeric(place: int, column: Numeric, ends: Pair) -> list[Own]:
     return [number, Mark(place, ())] if marked else [number]
 
 
+def _curve(place: int, column: Curve, ends: Pair) -> list[Own]:
+    """The narrower ends are those of the line; the knots stay where they are."""
+    line, *mark = _numeric(place, column, ends if column.line else column.range)
+    filler = None if isinstance(column.missing, str) else column.missing
+    shares = Shares(place, column.knot_values, column.places, column.transform, column.missing is None, filler)
+    return [*([line] if column.line else []), shares, *mark]
+
+
 def _bins(place: int, column: Bins, _: Pair) -> list[Own]:
     filler = None if isinstance(column.missing, str) else column.missing
     reference = None if column.reference is None else column.bin_of(column.reference)
@@ -242,12 +279,17 @@ def _times(product: Product, ends: Pair, layout: Layout) -> Times:
         _refuse(type(product).__name__, product.said(layout.features))
     _check_known(product, ("places", "factors"), product.said(layout.features))
     named = zip(product.places, product.factors, strict=True)
-    first, second = (_factor(place, column, layout.features[place]) for place, column in named)
+    first, second = (_factor(place, column, layout.features[place], column is product.curve) for place, column in named)
     return Times((first, second), None if ends == product.pair else ends)
 
 
-def _factor(place: int, column: Column, name: str) -> tuple[Own, ...]:
-    """A number in its declared bounds, whatever narrower range it has as a column of the model, without its mark."""
+def _factor(place: int, column: Column, name: str, bends: bool) -> tuple[Own, ...]:
+    """A number in its declared bounds, whatever narrower range it has as a column of the model, without its mark.
+
+    A curve counts as its shares where it `bends` in the product, else as its line.
+    """
+    if bends:
+        return tuple(part for part in _of_column(place, column, (0.0, 1.0), name) if isinstance(part, Shares))
     if column.number is None:
         return tuple(_of_column(place, column, (0.0, 1.0), name))
     number = _of_column(place, column, column.number, name)[0]
@@ -258,6 +300,7 @@ def _factor(place: int, column: Column, name: str) -> tuple[Own, ...]:
 # Kind of column -> the fields that its function reads, and the function.
 _OF: dict[type[Column], tuple[tuple[str, ...], Callable[[int, Any, Pair], list[Own]]]] = {
     Numeric: (("lower", "upper", "transform", "missing"), _numeric),
+    Curve: (("lower", "upper", "transform", "missing", "knots", "line"), _curve),
     Bins: (("lower", "upper", "edges", "missing", "reference"), _bins),
     Levels: (("levels", "kind", "missing", "reference"), _levels),
 }

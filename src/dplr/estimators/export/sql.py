@@ -12,7 +12,7 @@ import numpy as np
 from dplr._kit.validation import check_choice, sentence
 from dplr.bounds.columns import Level
 from dplr.bounds.kinds import Pair
-from dplr.estimators.export.parts import Interval, Mark, Number, OneHot, Part, Position, Times, parts_of
+from dplr.estimators.export.parts import Interval, Mark, Number, OneHot, Part, Position, Shares, Times, parts_of
 from dplr.problem.losses.link import Link
 
 OUTPUTS = ("prediction", "margin", "probability")
@@ -156,6 +156,28 @@ def _number(part: Number, names: Sequence[str], coef: Sequence[str], _: Quotes) 
     return f"{coef[0]} * {_less(_FORWARD[part.transform](f'({value})'), part.middle)}"
 
 
+def _shares(part: Shares, names: Sequence[str], coef: Sequence[str], _: Quotes) -> str:
+    """The lines between the knots in their order: each takes what is below its upper knot and in none before it."""
+    name = names[part.place]
+    lines = [_between(part, coef, place, name) for place in range(len(part.knots) - 1)]
+    cases = [
+        f"WHEN {name} < {number(knot)} THEN {line}" for knot, line in zip(part.knots, [coef[0], *lines], strict=True)
+    ]
+    gap = "NULL" if part.refused else _ZERO
+    if part.filler is not None:
+        place = min(bisect_right(part.knots, part.filler), len(part.knots) - 1) - 1
+        gap = _between(part, coef, place, number(part.filler))
+    return f"(CASE WHEN {name} IS NULL THEN {gap} {' '.join(cases)} ELSE {coef[-1]} END)"
+
+
+def _between(part: Shares, coef: Sequence[str], place: int, value: str) -> str:
+    """The curve at a value behind the knot at that place and before the next one."""
+    low, high = part.places[place : place + 2]
+    value = _FORWARD[part.transform](value)
+    lines = f"{coef[place]} * ({number(high)} - {value}) + {coef[place + 1]} * {_less(value, low)}"
+    return f"({lines}) / {number(high - low)}"
+
+
 def _one_hot(part: OneHot, names: Sequence[str], coef: Sequence[str], quotes: Quotes) -> str:
     return _by_level(part, names[part.place], dict(zip(part.kept, coef, strict=True)), _ZERO, quotes)
 
@@ -190,7 +212,8 @@ def _times(part: Times, names: Sequence[str], coef: Sequence[str], quotes: Quote
 
 
 _TERMS: dict[type[Part], Callable[[Any, Sequence[str], Sequence[str], Quotes], str]] = {
-    Number: _number, OneHot: _one_hot, Interval: _interval, Position: _position, Mark: _mark, Times: _times,
+    Number: _number, Shares: _shares, OneHot: _one_hot, Interval: _interval, Position: _position, Mark: _mark,
+    Times: _times,
 }  # fmt: skip
 
 

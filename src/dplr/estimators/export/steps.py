@@ -16,13 +16,24 @@ from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, SplineTransformer
 from sklearn.utils import check_array
 
 from dplr.bounds.columns import Level
 from dplr.bounds.layout import Layout
 from dplr.estimators._unit_ball import UnitBall
-from dplr.estimators.export.parts import Interval, Mark, Number, OneHot, Part, Position, Times, is_text, parts_of
+from dplr.estimators.export.parts import (
+    Interval,
+    Mark,
+    Number,
+    OneHot,
+    Part,
+    Position,
+    Shares,
+    Times,
+    is_text,
+    parts_of,
+)
 from dplr.fitting.one_vs_rest import is_several
 
 # Transform -> the steps that it needs after the clip, of functions of NumPy.
@@ -41,13 +52,13 @@ def pipeline_of(fitted: Any) -> Any:
     prep, names = fitted._record.prep, getattr(fitted, "feature_names_in_", None)
     if prep.layout is None:
         first: Any = UnitBall()
-        row = [np.zeros(1)] * fitted.n_features_in_
+        rows = [np.zeros(2)] * fitted.n_features_in_
     else:
         parts = parts_of(prep)
         first = _columns(parts, prep.layout.features if prep.layout.named else None)
-        row = _fitting_row(prep.layout, parts)
+        rows = _fitting_rows(prep.layout, parts)
     first.set_output(transform="default")  # whatever is set globally: steps hand on arrays that no frame can hold
-    first.fit(np.column_stack(row) if names is None else _frame(dict(zip(names, row, strict=True))))
+    first.fit(np.column_stack(rows) if names is None else _frame(dict(zip(names, rows, strict=True))))
     if not fitted._record.link.share:
         return Pipeline([("columns", first), ("model", _model(fitted))])
     return Pipeline([("columns", first), *_terms(fitted), ("model", _of_terms(fitted))])
@@ -88,6 +99,24 @@ def _number(part: Number) -> Any:
     fill = SimpleImputer(strategy="constant", fill_value=part.filler)
     filled = [] if part.filler is None else [_as_numbers(), fill]
     return make_pipeline(*filled, _numbers([part]), *_FORWARD[part.transform](), *_less(part.middle))
+
+
+def _shares(part: Shares) -> Any:
+    """Splines of degree 1 between the knots, which refuse missing values: one that has no share is a further knot.
+
+    That knot is as far behind the last one as the one before it: no number that was clipped comes near it. Its share,
+    the last one, is left out.
+    """
+    steps, places = [_as_numbers()], part.places
+    if part.filler is not None:
+        steps.append(SimpleImputer(strategy="constant", fill_value=part.filler))
+    steps += [_clip(part.knots[0], part.knots[-1]), *_FORWARD[part.transform]()]
+    marked = not part.refused and part.filler is None
+    if marked:
+        places = (*places, 2 * places[-1] - places[-2])
+        steps.append(SimpleImputer(strategy="constant", fill_value=places[-1]))
+    knots = np.array(places)[:, np.newaxis]
+    return make_pipeline(*steps, SplineTransformer(degree=1, knots=knots, include_bias=not marked))
 
 
 def _one_hot(part: OneHot) -> Any:
@@ -146,7 +175,8 @@ def _times(part: Times) -> Any:
 
 
 _STEPS: dict[type[Part], Callable[[Any], Any]] = {
-    Number: _number, OneHot: _one_hot, Interval: _interval, Position: _position, Mark: _mark, Times: _times,
+    Number: _number, Shares: _shares, OneHot: _one_hot, Interval: _interval, Position: _position, Mark: _mark,
+    Times: _times,
 }  # fmt: skip
 
 
@@ -212,17 +242,19 @@ def _in_declared_order(order: Any) -> list[Any]:
     return [FunctionTransformer(np.take, kw_args={"indices": np.argsort(order), "axis": 1})]
 
 
-def _fitting_row(layout: Layout, parts: Sequence[Part]) -> list[Any]:
-    """A row of declared values, which sets the types of the steps: numbers, or text."""
+def _fitting_rows(layout: Layout, parts: Sequence[Part]) -> list[Any]:
+    """A row of declared values twice, which sets the types of the steps: numbers, or text. Splines need two rows."""
     values: list[Any] = [None] * len(layout.columns)
     for part in parts:
         if isinstance(part, Number):
-            values[part.place] = np.array([part.lower])
+            values[part.place] = np.array([part.lower] * 2)
+        elif isinstance(part, Shares):
+            values[part.place] = np.array([part.knots[0]] * 2)
         elif isinstance(part, Interval):
-            values[part.place] = np.array([part.edges[0]])
+            values[part.place] = np.array([part.edges[0]] * 2)
         elif isinstance(part, OneHot | Position):
             kind = object if is_text(part.levels) else np.float64
-            values[part.place] = np.array([part.levels[0]], kind)
+            values[part.place] = np.array([part.levels[0]] * 2, kind)
     return values
 
 
