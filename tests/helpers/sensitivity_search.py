@@ -109,7 +109,7 @@ def numeric_columns(geometry):
 def random_rows(rng, geometry, count):
     """Rows of numbers in [-c, c], many at the ends or at 0, and of blocks with one level each or, rarely, none.
 
-    Of numbers with a mark a third are missing. Of a block of numbers one is not 0 or, rarely, none. Of a block of shares
+    Of numbers with a mark a third are missing. Of a block of numbers one is not 0 or, rarely, none. Of one of shares
     one is c, or two neighbours are it together or, rarely, less.
     """
     rows, c = np.zeros((count, geometry.d)), geometry.half_width

@@ -126,8 +126,7 @@ NUMBER_BESIDE_ITS_MARK = (
     "filler = None if column.missing is None else column.filler",
     "filler = None if column.missing is None else column.range[1]",
 )
-SHARES = "shares[rows, left], shares[rows, left + 1] = 1.0 - share, share"
-NO_PARTITION_OF_ONE = ("bounds/curves.py", SHARES, SHARES.replace("1.0 - share,", "1.0 - share / 2,"))
+NO_PARTITION_OF_ONE = ("bounds/curves.py", " = 1.0 - share, share", " = 1.0 - share / 2, share")
 KNOTS_OF_THE_DATA = (
     "bounds/curves.py",
     "places, shares = np.array(self.places),",

@@ -166,14 +166,13 @@ def test_the_test_vectors_of_the_proof():
 
 IN_SIMPLEX = "tests/rows/test_curves.py::test_no_row_of_curves_leaves_the_simplex_or_the_ball"
 SCALING, CURVES = "bounds/scaling.py", "bounds/curves.py"
-SHARES = "shares[rows, left], shares[rows, left + 1] = 1.0 - share, share"
 BROKEN = {
     "shares are scaled to c": (
         [(SCALING, "ends = {True: units, False: units - 1}", "ends = {True: units, False: units}")], IN_SIMPLEX,
         r"assert sum\(map\(abs, group\)\) <= c",
     ),
     "shares of two knots are no partition of one": (
-        [(CURVES, SHARES, SHARES.replace("1.0 - share,", "1.0 - share / 2,"))], IN_SIMPLEX,
+        [(CURVES, " = 1.0 - share, share", " = 1.0 - share / 2, share")], IN_SIMPLEX,
         r"assert \d+ <= \(2 \*\* 40\)",
     ),
     "knots are those of the data": (
