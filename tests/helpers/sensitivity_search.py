@@ -100,16 +100,17 @@ def weighted_cells(geometry, labels, cells, linear, diagonal, off_diagonal):
 
 
 def numeric_columns(geometry):
-    """The columns outside every block, one-hot or of numbers, that mark no missing values."""
-    blocks = (*geometry.blocks, *geometry.shared)
-    inside = {column for first, size in blocks for column in range(first, first + size)}
+    """The columns outside every block, one-hot, of numbers or of shares, that mark no missing values."""
+    blocks = (*geometry.blocks, *geometry.shared, *geometry.hats)
+    inside = {column for first, size, *_ in blocks for column in range(first, first + size)}
     return [column for column in range(geometry.d) if column not in inside and column - 1 not in geometry.marked]
 
 
 def random_rows(rng, geometry, count):
     """Rows of numbers in [-c, c], many at the ends or at 0, and of blocks with one level each or, rarely, none.
 
-    Of numbers with a mark a third are missing. Of a block of numbers one is not 0 or, rarely, none.
+    Of numbers with a mark a third are missing. Of a block of numbers one is not 0 or, rarely, none. Of one of shares
+    one is c, or two neighbours are it together or, rarely, less.
     """
     rows, c = np.zeros((count, geometry.d)), geometry.half_width
     for column in numeric_columns(geometry):
@@ -126,6 +127,15 @@ def random_rows(rng, geometry, count):
     for first, size in geometry.shared:
         value = c * np.where(rng.random(count) < 0.7, rng.choice([-1.0, 0.0, 1.0], count), rng.uniform(-1, 1, count))
         rows[np.arange(count), first + rng.integers(0, size, count)] = value
+    for first, size, _ in geometry.hats:
+        pairs = np.array([pair for pair in geometry.neighbours if first <= pair[0] < first + size])
+        left, right = pairs[rng.integers(0, len(pairs), count)].T
+        share = np.where(rng.random(count) < 0.3, rng.uniform(0, 1, count), rng.integers(0, 2, count))
+        whole = c * np.where(rng.random(count) < 0.9, 1.0, rng.uniform(0, 1, count))
+        rows[np.arange(count), left], rows[np.arange(count), right] = whole * (1 - share), whole * share
+        if size > pairs.max() + 1 - first:  # a mark behind the knots
+            missing = rng.random(count) < 1 / 4
+            rows[missing, first : first + size] = c * np.eye(size)[-1]
     return rows
 
 
@@ -168,7 +178,8 @@ def _climb(cells, order, geometry, replaced, seed, count, steps):
     rng = np.random.default_rng(seed)
     numeric = numeric_columns(geometry)
     groups = [[column, column + 1][: 1 + (column in geometry.marked)] for column in numeric]
-    groups += [list(range(first, first + size)) for first, size in (*geometry.blocks, *geometry.shared)]
+    spans = (*geometry.blocks, *geometry.shared, *geometry.hats)
+    groups += [list(range(first, first + size)) for first, size, *_ in spans]
     pair = [random_rows(rng, geometry, count) for _ in range(2)]
     sums = [cells(pair[0], 0), cells(pair[1], 1) * replaced]
     best = np.linalg.norm(sums[0] - sums[1], order, axis=0)

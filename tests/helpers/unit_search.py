@@ -69,7 +69,8 @@ def worst_persons(geometry, relation, norm, whole, m=3, seed=0, count=120, steps
     rng, replaced = np.random.default_rng(seed), relation == "replace_one"
     every = np.arange(geometry.d)
     columns = [[c, c + 1][: 1 + (c in geometry.marked)] for c in numeric_columns(geometry)]
-    columns += [list(range(first, first + size)) for first, size in (*geometry.blocks, *geometry.shared)]
+    spans = (*geometry.blocks, *geometry.shared, *geometry.hats)
+    columns += [list(range(first, first + size)) for first, size, *_ in spans]
     groups = columns if geometry.half_width is not None else [every, every]
 
     def targets(n):

@@ -21,6 +21,7 @@ LAYOUTS = {
     "one-hot": Geometry(4, half_width=math.sqrt(1 / 2), intercept=0.5, blocks=((1, 3),)),
     "marked": Geometry(4, half_width=math.sqrt(1 / 3), intercept=0.5, marked=(1,)),
     "products": Geometry(4, half_width=math.sqrt(1 / 2), intercept=0.5, shared=((1, 3),)),
+    "shares of knots": Geometry(4, half_width=math.sqrt(1 / 2), intercept=0.5, hats=((1, 3, 3),)),
     "one-hot alone": Geometry(3, half_width=1.0, intercept=0.5, blocks=((0, 3),)),
 }
 RELATIONS = list(Neighbouring)
@@ -37,6 +38,8 @@ def rows_of(geometry, rng):
         X[X[:, first + 1] > 0, first] = 0.0
     for first, size in geometry.shared:
         X[:, first : first + size] *= rng.integers(0, size + 1, N)[:, None] == np.arange(size)
+    for first, size, _ in geometry.hats:
+        X[:, first : first + size] = np.maximum(1 - np.abs(rng.uniform(0, 2, (N, 1)) - np.arange(size)), 0.0) / 2
     return np.column_stack([X, np.full(N, geometry.intercept)]) if geometry.intercept else X
 
 

@@ -74,17 +74,30 @@ def lost(first, second, power):
 
 
 def pair(seed, numbers, d):
-    """Rows, and those of a neighbour: most records are corners of the box, and the other record is the opposite."""
+    """Rows, and those of a neighbour: most records are corners of the box, and the other record is the opposite.
+
+    Some columns are shares of knots: most records are at a knot, and the other record is at another one.
+    """
     rng = np.random.default_rng(seed)
     relation = Neighbouring(["replace_one", "add_remove"][seed % 2])
     prep = box_prep([(-1.0, 1.0)] * d, seed % 3 > 0, None if numbers else (-1.0, 1.0), (-1.0, 1.0) if numbers else None)
     X = rng.uniform(-1.2, 1.2, (ROWS, d)) if seed % 5 == 0 else rng.choice([-1.0, 1.0], (ROWS, d))
+    if curved := d > 2 and seed % 3 == 1:
+        hats = ((d - 3, 3, 3),)
+        pairs = [(-1.0, 1.0)] * (d - 3) + [(0.0, 1.0)] * 3
+        labels, target = (None, (-1.0, 1.0)) if numbers else ((-1.0, 1.0), None)
+        prep = box_prep(pairs, True, labels, target, hats=hats)
+        place = rng.uniform(0, 2, (ROWS, 1)) if seed % 5 == 0 else rng.integers(0, 3, (ROWS, 1))
+        X[:, -3:] = np.maximum(1 - np.abs(place - np.arange(3)), 0.0)
     y = rng.uniform(-1, 1, ROWS) if numbers and seed % 7 == 0 else rng.choice([-1.0, 1.0], ROWS)
     if relation is Neighbouring.ADD_REMOVE:
         other = X[1:], y[1:]
     else:
         flips = np.ones(d) if seed % 4 == 0 else rng.choice([-1.0, 1.0], d)
-        other = np.vstack([X[:1] * flips, X[1:]]), np.append(-y[:1] if seed % 4 < 2 else y[:1], y[1:])
+        moved = X[:1] * flips
+        if curved:
+            moved[:, -3:] = np.roll(X[:1, -3:], 1)
+        other = np.vstack([moved, X[1:]]), np.append(-y[:1] if seed % 4 < 2 else y[:1], y[1:])
     problem = Problem(SQUARED if numbers else LOGISTIC, prep.geometry, relation, ROWS, None, ())
     return problem, ArrayRows(X, y, prep), ArrayRows(*other, prep)
 

@@ -360,7 +360,7 @@ def test_gaussian_blocks_have_the_stated_deviations_and_guarantee(relation):
         assert_array_equal(units, np.rint(units))
 
 
-GROUPS = ["n23", "2n4", "nn1", "33", "2", "m", "nm2mm", "p", "nq2", "mpp3"]
+GROUPS = ["n23", "2n4", "nn1", "33", "2", "m", "nm2mm", "p", "nq2", "mpp3", "c", "nd2", "emc3"]
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -393,6 +393,22 @@ def test_what_blocks_make_public_carries_no_noise_of_its_own(relation, delta):
         block = matrix[first:last, first:last]
         assert_array_equal(block, np.diag(np.diag(block)))
         assert_array_equal(np.diag(block), matrix[first:last, 6] / prep.geometry.intercept * prep.geometry.half_width)
+
+
+@pytest.mark.parametrize("relation", list(Neighbouring))
+def test_of_shares_of_knots_every_cell_that_may_not_be_0_is_released(relation):
+    """On the diagonal all of them; beside it two pairs of neighbours of each run, and none across runs or the mark."""
+    prep, X, y = make_groups("nde", 200)
+    problem = problem_of(prep, relation=relation, n_rows=200)
+    plan, count = FunctionalMechanism().plan(problem, 1.0, 0.0), relation is Neighbouring.ADD_REMOVE
+    # Off the diagonal: 4 + 6 + 24 pairs of groups, 2 + 4 of neighbours, and 11 cells of the intercept.
+    assert [release.shape[0] for release in plan.released.values()] == [12, 11 + count, 34 + 6 + 11]
+    fit = FunctionalMechanism().run(ArrayRows(X, y, prep), [plan], Source(seed=0))[0]
+    matrix, _ = moment_matrix(plan.problem, fit.released)
+    beside = {(1, 2), (2, 3), (5, 6), (6, 7), (8, 9), (9, 10)}
+    for first, last in ((1, 5), (5, 11)):
+        found = np.argwhere(np.triu(matrix[first:last, first:last], 1)) + first
+        assert {tuple(pair) for pair in found.tolist()} == {pair for pair in beside if first <= pair[0] < last}
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
@@ -431,6 +447,8 @@ def test_stated_scales_are_those_of_the_groups_and_the_statement_names_them(kind
         assert marks in plan.statement.calibration
     if prep.geometry.shared:
         assert f"{len(prep.geometry.shared)} blocks of products" in plan.statement.calibration
+    if prep.geometry.hats:
+        assert f"{len(prep.geometry.hats)} blocks of shares of knots" in plan.statement.calibration
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
@@ -449,8 +467,9 @@ def test_ridge_of_columns_without_a_diagonal_cell_is_that_of_others(delta):
 
 def test_printed_constants_know_no_layout():
     """Cells and noise of FM12 stay what they are without blocks."""
-    prep, _, _ = make_groups("nm3p", 10)
-    plain = dataclasses.replace(prep, geometry=dataclasses.replace(prep.geometry, blocks=(), marked=(), shared=()))
+    prep, _, _ = make_groups("nm3pd", 10)
+    alone = dataclasses.replace(prep.geometry, blocks=(), marked=(), shared=(), hats=())
+    plain = dataclasses.replace(prep, geometry=alone)
     spec = FunctionalMechanism(calibration="paper")
     with_blocks, without = (spec.plan(problem_of(p), 1.0, 0.0).statement for p in (prep, plain))
     assert with_blocks == without

@@ -100,6 +100,7 @@ GEOMETRIES = {
     "cube": Geometry(3, half_width=1 / math.sqrt(3), intercept=0.5),
     "cube without intercept": Geometry(3, half_width=1 / math.sqrt(3)),
     "groups": Geometry(4, half_width=1 / math.sqrt(3), intercept=0.5, blocks=((2, 2),)),
+    "shares": Geometry(5, half_width=1 / math.sqrt(2), intercept=0.5, hats=((1, 4, 3),)),
     "one number": Geometry(1, half_width=1.0, intercept=0.5),
 }
 

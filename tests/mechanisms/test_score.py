@@ -181,7 +181,7 @@ def test_points_stay_where_rounds_are_made_whatever_was_released():
     assert np.linalg.norm(rounds.last_point(plan, part)) <= defaults.reach(4)
 
 
-@pytest.mark.parametrize(("relation", "kinds"), list(itertools.product(RELATIONS, ["n2", "n3n", "mn2", "nq"])))
+@pytest.mark.parametrize(("relation", "kinds"), list(itertools.product(RELATIONS, ["n2", "n3n", "mn2", "nq", "nde"])))
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_derived_cells_are_those_of_the_exact_hessian(relation, kinds, fit_intercept):
     """Without noise the matrix of the equation is sum h v v', whatever the layout leaves out."""

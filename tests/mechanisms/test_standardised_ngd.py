@@ -55,7 +55,7 @@ def problem_of(kinds="nn3", n=200, loss=LOGISTIC, neighbouring=Neighbouring.REPL
 
 @pytest.mark.parametrize("neighbouring", list(Neighbouring))
 @pytest.mark.parametrize(("eps", "delta"), [(0.1, 1e-6), (1.0, 1e-5), (8.0, 1e-5)])
-@pytest.mark.parametrize("kinds", ["n", "nn3", "34", "mm"])
+@pytest.mark.parametrize("kinds", ["n", "nn3", "34", "mm", "ce"])
 def test_squares_of_mu_of_columns_and_steps_add_up_to_that_of_the_plan(kinds, eps, delta, neighbouring):
     problem, _ = problem_of(kinds, neighbouring=neighbouring)
     planned = spec().plan(problem, eps, delta)
@@ -203,7 +203,7 @@ def released_of(problem, means, squares):
     return {"means": np.array(means) * n, "squares": np.array(squares) * n}
 
 
-@pytest.mark.parametrize("kinds", ["n", "nn3", "2n4n", "m", "mnm2", "p", "nq2"])
+@pytest.mark.parametrize("kinds", ["n", "nn3", "2n4n", "m", "mnm2", "p", "nq2", "c", "nde"])
 def test_no_row_leaves_the_unit_ball_in_any_frame_and_the_next_power_of_two_would_let_one(kinds):
     problem, _ = problem_of(kinds)
     planned, c, rng = spec().plan(problem, 1.0, 1e-5), problem.geometry.half_width, np.random.default_rng(0)
@@ -220,6 +220,12 @@ def test_no_row_leaves_the_unit_ball_in_any_frame_and_the_next_power_of_two_woul
             corners[missing, first], corners[missing, first + 1] = 0.0, c
         for first, size in problem.geometry.shared:
             corners[:, first : first + size] *= rng.integers(0, size, 400)[:, None] == np.arange(size)
+        for first, size, knots in problem.geometry.hats:
+            knot, share = rng.integers(0, size, 400), 0.3 * c * rng.integers(0, 2, 400)
+            share[((knot + 1) % knots == 0) | (knot + 1 == size)] = 0.0  # nothing behind the last knot of a run
+            corners[np.arange(400), first + knot] = c - share
+            corners[np.arange(400), np.minimum(first + knot + 1, first + size - 1)] += share
+            corners[rng.random(400) < 0.1, first : first + size] = 0.0
         norms = np.linalg.norm(frame.factors * (corners - frame.center), axis=1)
         assert norms.max() <= 1 - 2.0**-11
         assert frame.shrink == 1.0 or norms.max() > 0.45

@@ -20,10 +20,12 @@ BOUNDS = {
     "numbers and blocks": [(0, 1), {"levels": ["a", "b"]}, (0, 9), {"levels": ["x", "y", "z"]}],
     "marks": [{"lower": 0, "upper": 1, "missing": "indicator"}] * 2 + [(0, 1)],
     "a binary column": [{"levels": [0, 1], "binary": True}, (0, 1), (0, 1)],
+    "a curve": [{"lower": 0, "upper": 1, "knots": 4, "missing": "indicator"}],
     "a reference": [{"levels": ["a", "b", "c"], "reference": "a"}, (0, 1)],
 }
 PRODUCTS = {
     "a block of numbers": ([(0, 1), {"levels": ["a", "b"]}], [(0, 1)]),
+    "a curve for each level": ([{"lower": 0, "upper": 1, "knots": 3, "line": False}, {"levels": [0, 1]}], [(0, 1)]),
     "squares": ([(0, 1), (0, 1)], [(0, 0), (0, 1)]),
 }
 LAYOUTS = {name: dplr.Bounds(each).layout for name, each in BOUNDS.items()} | {

@@ -18,6 +18,7 @@ from dplr.mechanisms.functional.moments import (
 from dplr.mechanisms.functional.spec import FunctionalMechanism
 from dplr.privacy import sensitivity
 from dplr.privacy.guarantees import Neighbouring
+from dplr.problem.cells import second_moments
 from dplr.problem.geometry import Geometry
 from sensitivity_search import (
     change,
@@ -25,6 +26,7 @@ from sensitivity_search import (
     released_change,
     score_change,
     starts,
+    weighted_cells,
     worst_change,
     worst_column_change,
     worst_released_change,
@@ -87,24 +89,27 @@ def test_no_random_neighbours_with_fractional_targets_exceed_the_bound(domain, d
 
 
 # In the order of the columns: n for a numeric column, m for one with a mark of what is missing, a digit for a one-hot
-# block of that many columns, p and q for a block of two or three numbers of which at most one is not 0.
+# block of that many columns, p and q for a block of two or three numbers of which at most one is not 0; c, d and e for
+# a block of shares: of three knots, of them and a mark, and of three knots for each of two levels.
 LAYOUTS = ["2", "3", "n2", "nn3", "n2n4", "234", "n22n3", "nnnn2", "1", "n1", "2n1", "1113"]
 
 
 def layout(kinds, iota):
     """A geometry of numbers, alone or in blocks, with marks or without, and of one-hot blocks, in this order."""
-    first, blocks, marked, shared = 0, [], [], []
+    first, blocks, marked, shared, hats = 0, [], [], [], []
     for kind in kinds:
-        size = {"n": 1, "m": 2, "p": 2, "q": 3}.get(kind) or int(kind)
+        size = {"n": 1, "m": 2, "p": 2, "q": 3, "c": 3, "d": 4, "e": 6}.get(kind) or int(kind)
         if kind == "m":
             marked.append(first)
         elif kind in "pq":
             shared.append((first, size))
+        elif kind in "cde":
+            hats.append((first, size, 3))
         elif kind != "n":
             blocks.append((first, size))
         first += size
     width = 1 / math.sqrt(len(kinds))
-    groups = {"blocks": tuple(blocks), "marked": tuple(marked), "shared": tuple(shared)}
+    groups = {"blocks": tuple(blocks), "marked": tuple(marked), "shared": tuple(shared), "hats": tuple(hats)}
     return Geometry(first, half_width=width, intercept=iota, **groups)
 
 
@@ -152,6 +157,67 @@ def test_search_over_blocks_of_numbers_never_exceeds_their_sensitivity_and_reach
         found = worst_released_change(geometry, relation, 1.0, weight)
         assert found <= joint * (1 + 1e-9)
         assert joint <= found * 1.002
+
+
+HATS = ["c", "d", "e", "nc", "2d", "cec", "nnce", "npd3", "mde"]
+
+
+@pytest.mark.parametrize("relation", list(Neighbouring))
+@pytest.mark.parametrize("iota", [0.0, 0.5])
+@pytest.mark.parametrize("kinds", HATS)
+def test_search_over_shares_of_knots_never_exceeds_their_sensitivity_and_reaches_it(kinds, iota, relation):
+    """Lemma 17: under replace-one another knot of the block has all of it; nothing between two knots costs more."""
+    geometry = layout(kinds if iota else kinds.replace("m", "n"), iota)
+    for weight in (0.25, 4.0, best_weight(geometry, relation, FunctionalMechanism().coef_norm)[0]):
+        joint = joint_sensitivity(geometry, relation, weight)
+        found = worst_released_change(geometry, relation, 1.0, weight)
+        assert found <= joint * (1 + 1e-9)
+        assert joint <= found * 1.002
+
+
+@pytest.mark.parametrize("kinds", ["c", "nc", "ec2"])
+@pytest.mark.parametrize("relation", list(Neighbouring))
+def test_no_random_points_of_the_simplex_exceed_the_sensitivity_in_any_cell(kinds, relation):
+    """Lemma 17 as it is proved: for all of the body, with all cells of a block's triangle."""
+    rng, geometry, count = np.random.default_rng(4), layout(kinds, 0.5), 20_000
+    rows = [random_rows(rng, geometry, count) for _ in range(2)]
+    for x in rows:
+        for first, size, _ in geometry.hats:
+            drawn = rng.dirichlet(np.full(size, 0.3), count) * rng.choice([1.0, 0.8], (count, 1))
+            x[:, first : first + size] = geometry.half_width * drawn
+    labels = rng.choice([-1.0, 0.5, 1.0], (2, count)) * [[1.0], [relation is Neighbouring.REPLACE_ONE]]
+    every = {"linear": (np.arange(geometry.d + 1), np.full(geometry.d + 1, geometry.d + 1))}
+    every |= second_moments(replace(geometry, hats=()), counted=relation is Neighbouring.ADD_REMOVE)
+    for weight in (0.1, 1.0, 10.0):
+        cells = weighted_cells(geometry, labels, every, 1.0, weight, weight)
+        found = np.abs(cells(rows[0], 0) - cells(rows[1], 1) * (labels[1] != 0)).sum(axis=0).max()
+        assert found <= joint_sensitivity(geometry, relation, weight) * (1 + 1e-12)
+
+
+def test_shares_of_knots_alone_move_these_numbers():
+    """The test vectors of functional.md, behind lemma 17."""
+    geometry = Geometry(3, half_width=1.0, intercept=0.5, hats=((0, 3, 3),))
+    for one, other, moved in (((1, 0, 0), (0, 1, 0), 6.0), ((0.5, 0.5, 0), (0, 0.5, 0.5), 4.5)):
+        rows = np.array([one], float), np.ones(1), np.array([other], float), -np.ones(1)
+        assert released_change(*rows, geometry, Neighbouring.REPLACE_ONE, 1.0, 1.0) == pytest.approx(moved)
+    assert joint_sensitivity(geometry, Neighbouring.REPLACE_ONE, 1.0) == pytest.approx(6.0)
+    assert sensitivity.box_replace_one(1, 1.0, 1.0, 1.0, 0.5) == pytest.approx(3.5625)
+
+
+@pytest.mark.parametrize("relation", list(Neighbouring))
+@pytest.mark.parametrize("kinds", ["c", "nc", "2en"])
+def test_shares_that_are_no_partition_of_one_exceed_the_sensitivity(kinds, relation, monkeypatch):
+    """The search sees hats that overlap too much: u beside 1 - u / 2."""
+
+    def overlapping(rng, geometry, count):
+        rows = random_rows(rng, geometry, count)
+        for left, right in geometry.neighbours:
+            rows[:, left] = np.where(rows[:, right] > 0, geometry.half_width - rows[:, right] / 2, rows[:, left])
+        return rows
+
+    monkeypatch.setattr("sensitivity_search.random_rows", overlapping)
+    geometry = layout(kinds, 0.5)
+    assert worst_released_change(geometry, relation, 1.0, 1.0) > joint_sensitivity(geometry, relation, 1.0) * 1.1
 
 
 def test_a_block_of_numbers_alone_has_these_sensitivities():
@@ -203,7 +269,7 @@ def all_cells(geometry, counted):
 
 @pytest.mark.parametrize("iota", [0.5, 1.0])
 @pytest.mark.parametrize("by_class", [False, True])
-@pytest.mark.parametrize("kinds", MARKED + SHARED)
+@pytest.mark.parametrize("kinds", MARKED + SHARED + HATS)
 def test_classes_and_squares_of_numbers_with_marks_stay_below_their_sensitivity(kinds, by_class, iota):
     """With one sum a class (lemma 8), and in L2, where lemma 4 holds for every row of the ball."""
     rng, geometry, count = np.random.default_rng(2), layout(kinds, iota), 20_000
@@ -218,7 +284,7 @@ def test_classes_and_squares_of_numbers_with_marks_stay_below_their_sensitivity(
 
 
 @pytest.mark.parametrize("iota", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize("kinds", ["n2", "nn3", "nnn22", "n234", "n11", "nm2", "mmm", "nm3m", "npq", "2qm"])
+@pytest.mark.parametrize("kinds", ["n2", "nn3", "nnn22", "n234", "n11", "nm2", "mmm", "nm3m", "npq", "2qm", *HATS])
 def test_no_random_records_of_groups_with_fractional_targets_exceed_the_bound(kinds, iota):
     if iota == 0 and "m" in kinds:
         iota = 0.25  # without an intercept a mark is a block of its own
@@ -252,7 +318,7 @@ def test_closed_maximum_over_numeric_columns_is_that_of_a_grid(numeric, iota, bl
 
 def stated_columns(geometry, relation):
     """Numbers, blocks and the sensitivity that is stated for the sums of their columns and squares."""
-    sizes = [size for _, size in geometry.blocks]
+    sizes = [size for _, size, *_ in (*geometry.blocks, *geometry.hats)]
     numeric = len(geometry.numbers) - sum(size - 1 for _, size in geometry.shared)  # a block of them is like one
     if relation == "replace_one":
         return numeric, sensitivity.columns_replace_one(numeric, sizes, geometry.half_width)
@@ -260,7 +326,7 @@ def stated_columns(geometry, relation):
 
 
 @pytest.mark.parametrize("relation", list(Neighbouring))
-@pytest.mark.parametrize("kinds", ["n", "nnnnn", *LAYOUTS, *MARKED, *SHARED])
+@pytest.mark.parametrize("kinds", ["n", "nnnnn", *LAYOUTS, *MARKED, *SHARED, *HATS])
 def test_search_over_columns_never_exceeds_their_sensitivity_and_reaches_it(kinds, relation):
     geometry = layout(kinds, 0.5)
     _, bound = stated_columns(geometry, relation)
@@ -454,7 +520,7 @@ def test_search_over_records_and_targets_never_exceeds_moments_with_sum_y_square
 
 @pytest.mark.parametrize("relation", list(Neighbouring))
 @pytest.mark.parametrize("iota", [0.25, 0.5])
-@pytest.mark.parametrize("kinds", ["n2", "nn3", "m2", "mn2", "npq"])
+@pytest.mark.parametrize("kinds", ["n2", "nn3", "m2", "mn2", "npq", "ncd"])
 def test_search_over_groups_and_targets_never_exceeds_moments_with_sum_y_squared_and_reaches_them(
     kinds, iota, relation
 ):

@@ -38,6 +38,8 @@ GEOMETRIES = [
     ("mark", Geometry(3, half_width=WIDTH, marked=(1,), intercept=0.5), 1.05),
     ("shared", Geometry(4, half_width=WIDTH, shared=((1, 3),), intercept=0.5), 1.05),
     ("shared without intercept", Geometry(4, half_width=WIDTH, shared=((0, 2),), blocks=((2, 2),)), 1.05),
+    ("hats", Geometry(4, half_width=WIDTH, hats=((1, 3, 3),), intercept=0.5), 1.05),
+    ("hats without intercept", Geometry(5, half_width=WIDTH, hats=((0, 3, 3),), blocks=((3, 2),)), 1.05),
 ]
 PRIVATE = [("replace_one", True), ("replace_one", False), ("add_remove", False)]
 

@@ -69,6 +69,7 @@ class Case:
     products: bool = False  # the block is one of numbers in [-1, 1] of which at most one is not 0
     times_levels: bool = False  # a number in [-1, 1], a level from 0 to 7, and their product: encoded by the package
     marked: bool = False  # numbers in [-1, 1] of which NaN is missing, and marked: encoded by the package
+    columns: tuple[object, ...] = ()  # declared columns, encoded by the package; all products if there are two
 
 
 # With a small weight the joint sensitivity is that of the linear block, which a flipped label reaches in few numbers:
@@ -76,6 +77,9 @@ class Case:
 LINEAR = ReleaseAlone(coef_norm=0.05)
 
 
+# Three knots on the scale of the root, 0, 1 and 2; and a number just below the second.
+CURVE = {"lower": 0, "upper": 4, "knots": 3, "transform": "sqrt", "line": False}
+BESIDE = 1 - 2.0**-30
 # At this weight the quadratic block comes free in L2, and a flipped label is the worst pair.
 FREE = ReleaseAlone(coef_norm=0.05)
 RERUN = ReleaseAlone(coef_norm=0.05, unbounded="rerun")
@@ -138,6 +142,19 @@ CASES = {
     "number times levels": Case(
         2, (1.0, 0.0), 1.0, (1.0, 0.0), 0.0, times_levels=True, fit_intercept=True, spec=LINEAR
     ),
+    # Shares of knots: two knots move every cell as far as it can, also those of the curve of each level.
+    "default weight, curve": Case(1, (0.0,), 1.0, (4.0,), 0.0, columns=(CURVE,)),
+    "default weight, curve, intercept": Case(1, (0.0,), 1.0, (4.0,), 0.0, columns=(CURVE,), fit_intercept=True),
+    "curve": Case(1, (0.0,), 1.0, (4.0,), 0.0, columns=(CURVE,), spec=LINEAR),
+    "default weight, add_remove curve": Case(
+        1, (1.0,), 1.0, (), 0.0, columns=(CURVE,), relation=Neighbouring.ADD_REMOVE
+    ),
+    "default weight, curve of levels": Case(
+        2, (0.0, 0.0), 1.0, (4.0, 1.0), 0.0, columns=(CURVE, {"levels": [0, 1]}), fit_intercept=True
+    ),
+    # Beside a knot and half way between two: a cell of neighbours moves.
+    "beside a knot": Case(1, (BESIDE,), 1.0, (4.0,), 0.0, columns=(CURVE,), spec=LINEAR),
+    "default weight, neighbours": Case(1, (0.25,), 1.0, (4.0,), 0.0, columns=(CURVE,)),
     # Sum y^2 moves, and little else: a target of 1 against one of 0. Targets beyond their bounds count as 1.
     "sum y^2 d=1": Case(1, (1.0,), 1.0, (1.0,), 0.0, labels=False, bounds=True, spec=LINEAR),
     "gaussian, sum y^2 d=1": Case(1, (1.0,), 1.0, (1.0,), 0.0, labels=False, bounds=True, spec=FREE, delta=1e-5),
@@ -175,6 +192,9 @@ def neighbours(case):
         levels = dplr.Bounds([(-1, 1), {"levels": list(range(8))}], products=[(0, 1)])
         prep = layout_prep(levels.layout, case.fit_intercept, labels)
         shared = np.column_stack([np.linspace(-1, 1, 6), np.arange(6)])
+    elif case.columns:
+        known = dplr.Bounds(list(case.columns), products=[(0, 1)] if case.d == 2 else [])
+        prep, shared = layout_prep(known.layout, case.fit_intercept, labels), np.tile([2.25, 1.0][: case.d], (6, 1))
     elif case.marked:
         marked = dplr.Bounds([{"lower": -1, "upper": 1, "missing": "indicator"}] * case.d)
         prep, shared[::2] = layout_prep(marked.layout, case.fit_intercept, labels), math.nan

@@ -43,6 +43,7 @@ class Case:
 NUMBER = (-1, 1)
 LEVELS = {"levels": [0, 1, 2]}
 MARKED = {"lower": -1, "upper": 1, "missing": "indicator"}
+CURVE = {"lower": 0, "upper": 4, "knots": 3, "transform": "sqrt", "line": False}  # at 0, 1 and 4
 CASES = {
     # x^2 and the cell with the constant both move as far as they can: x = 1 against -1/4.
     "one number": Case((NUMBER,), (1.0,), (-0.25,)),
@@ -52,6 +53,10 @@ CASES = {
     "one block, add_remove": Case((LEVELS,), (0,), (), "add_remove"),
     "number with a mark": Case((MARKED,), (1.0,), (NAN,)),
     "number times levels": Case((NUMBER, LEVELS), (1.0, 0), (1.0, 1), products=((0, 1),)),
+    # Two knots, and the cell of two that are neighbours.
+    "curve": Case((CURVE,), (0.0,), (4.0,)),
+    "curve, add_remove": Case((CURVE,), (1.0,), (), "add_remove"),
+    "between knots": Case((CURVE,), (0.25,), (4.0,)),
     # Rows of eight signs that differ in five are orthogonal, with the constant.
     "gaussian, orthogonal rows": Case((NUMBER,) * 8, (1.0,) * 8, (1.0,) * 3 + (-1.0,) * 5, delta=1e-5),
     "gaussian, far outside": Case((NUMBER,) * 8, (9.0,) * 8, (9.0,) * 3 + (-9.0,) * 5, delta=1e-5),

@@ -19,6 +19,7 @@ from dplr.ledger.budget import NullLedger
 from dplr.mechanisms import ObjectivePerturbation, OutputPerturbation
 from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
+from dplr.problem.geometry import GRID
 from dplr.problem.losses import LOGISTIC, SQUARED, smoothed_hinge
 from dplr.problem.problem import Problem
 from dplr.rows import ArrayRows
@@ -40,10 +41,11 @@ class Case:
     blocks: tuple[tuple[int, int], ...] | None = None  # () for bounds without blocks; None for the ball
     own: bool = False  # a loss with knots, of which the auditor has the formula
     marked: bool = False  # one number of which NaN is missing, and marked, in a model with an intercept
+    curved: bool = False  # one number from 0 to 4, of which the shares of 0, 1 and 4 on the scale of the root count
 
     @property
     def problem(self):
-        """The public facts: replace-one, and no intercept but beside a mark."""
+        """The public facts: replace-one, and no intercept but beside a mark or shares."""
         n = self.copies + 1
         loss = SQUARED if self.numbers else smoothed_hinge(0.5) if self.own else LOGISTIC
         l2 = None if self.ridge is None else self.ridge / n
@@ -55,6 +57,9 @@ class Case:
         if self.marked:
             known = dplr.Bounds([{"lower": -1, "upper": 1, "missing": "indicator"}])
             return layout_prep(known.layout, True, labels)
+        if self.curved:
+            known = dplr.Bounds([{"lower": 0, "upper": 4, "knots": 3, "transform": "sqrt", "line": False}])
+            return layout_prep(known.layout, True, labels)
         if self.blocks is None:
             return ball_prep(d, False, labels)
         return box_prep([(-1.0, 1.0)] * d, False, labels, blocks=self.blocks)
@@ -64,7 +69,13 @@ class Case:
         return ArrayRows(X, np.append(np.full(self.copies, self.shared[1]), last[1]), self.prep)
 
     def scaled(self, row):
-        """The auditor's own view of a scaled row: a number, its mark and the constant, or the columns as they are."""
+        """The auditor's own view of a scaled row: a number, its mark and the constant, or the columns as they are.
+
+        Shares are those of the package: an auditor of a broken one knows what it does.
+        """
+        if self.curved:
+            prep = self.prep
+            return np.array([*prep.layout.columns[0].shares(np.sqrt(row))[0] * prep.scale[:3] / GRID, 0.5])
         if self.marked:
             (number,) = row
             return np.array([0.0, self.width, 0.5] if math.isnan(number) else [number * self.width, 0.0, 0.5])
@@ -127,6 +138,16 @@ CASES = {
         shared=((0.0,), -1.0),
         marked=True,
     ),
+    # Two knots, beside or at which both are misclassified.
+    "gauge, a curve, a ridge each": Case(
+        ObjectivePerturbation(cut=0.5),
+        None,
+        ((1 - 2.0**-30,), 1.0),
+        ((4.0,), 1.0),
+        copies=2_000,
+        shared=((0.0,), -1.0),
+        curved=True,
+    ),
     "gauge, tiny ridge": Case(ObjectivePerturbation(cut=None), 0.01, *ALONE, blocks=()),
     "cm08, one record": Case(ObjectivePerturbation(calibration="cm08", cut=None), 0.01, *ALONE),
     "cms11, one record": Case(ObjectivePerturbation(calibration="cms11", cut=None), 0.01, *ALONE),
@@ -165,6 +186,8 @@ def log_density(case, plan, last, coefs):
     if case.marked:
         groups = np.abs(b) / [case.width, case.width, 0.5]
         norm = np.maximum(groups[:, 0] + groups[:, 1], groups[:, 2])
+    elif case.curved:
+        norm = np.maximum(np.abs(b[:, :3]).sum(axis=1) / case.width, np.abs(b[:, 3]) / 0.5)
     elif case.blocks is None:
         norm = np.linalg.norm(b, axis=1)
     else:  # the gauge of the body, from the auditor's own view of the columns

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import dplr
 import fits as fitting
 from dplr.audit import gaussian_eps, mu_lower_bound
-from dplr.bounds.scaling import box_prep
+from dplr.bounds.scaling import box_prep, layout_prep
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms import NoisyGradientDescent
 from dplr.noise import Source
@@ -41,12 +42,14 @@ class Case:
         `"steps"` and `"ends"` look at one part. For `"ends"`, targets are numbers and rows are clipped: see `_spread`.
     balanced : whether the gradients of the other rows cancel, whatever the frame is; else they show where it lies.
     clipped : whether targets are numbers, so that rows are clipped to ranges.
+    curved : whether rows are shares of three knots: the others are at the second one, the last at the first or third.
     """
 
     score: str
     neighbouring: Neighbouring = Neighbouring.REPLACE_ONE
     balanced: bool = True
     clipped: bool = False
+    curved: bool = False
 
     def plan_and_rows(self, last):
         if self.score == "ends":
@@ -58,6 +61,9 @@ class Case:
             X, y = X[: OTHERS + last], y[: OTHERS + last]
         else:
             X[-1] = last
+        if self.curved:
+            layout = dplr.Bounds([{"lower": -1, "upper": 1, "knots": 3, "line": False}]).layout
+            prep = layout_prep(layout, True, (-1.0, 1.0))
         loss, clippable = (SQUARED, (0,)) if self.clipped else (LOGISTIC, ())
         problem = Problem(loss, prep.geometry, self.neighbouring, OTHERS + 1, None, (), clippable=clippable)
         return problem, SPEC, ArrayRows(X, y, prep)
@@ -82,6 +88,7 @@ def _spread(last):
 CASES = {
     "columns": Case("columns"),
     "columns, add_remove": Case("columns", neighbouring=Neighbouring.ADD_REMOVE),
+    "columns, curved": Case("columns", curved=True),
     "steps": Case("steps", balanced=False),
     "ends": Case("ends"),
     "all": Case("all"),
@@ -95,7 +102,7 @@ def scores(case, last, runs, seed):
     problem, spec, rows = case.plan_and_rows(last)
     fits = fitting.run_many(rows, problem, spec, [EPS] * runs, DELTA, NullLedger(), Source(seed))
     parts = {name: np.array([fit.released[name].ravel() for fit in fits]) for name in fits[0].released}
-    columns = parts["means"][:, 0].copy()
+    columns = parts["means"][:, 2] - parts["means"][:, 0] if case.curved else parts["means"][:, 0].copy()
     if case.neighbouring is Neighbouring.ADD_REMOVE:  # the square moves as much, in these units
         columns += parts["squares"][:, 0]
     steps = parts["gradients"][:, 0::2].sum(axis=1)

@@ -41,6 +41,7 @@ FLOORS = {
     "gauge, a ridge each": (5_000, 0.40),
     "gauge, a mark": (5_000, 0.40),
     "gauge, a mark, a ridge each": (5_000, 0.40),
+    "gauge, a curve, a ridge each": (5_000, 0.30),
 }
 
 
@@ -85,6 +86,9 @@ BROKEN = [
     # A number that stays beside its mark: half of the gauge too much.
     ("gauge, a mark, a ridge each", 20_000, NATIVE, "column.missing is None else column.filler",
      "column.missing is None else column.range[1]"),
+    # Shares that add up to 2.
+    ("gauge, a curve, a ridge each", 20_000, "bounds/scaling.py", "ends = {True: units, False: units - 1}",
+     "ends = {True: units, False: 2 * units}"),
     ("gauge, tiny ridge", 6_000, LINEAR_TERM, NOISE_EPS,
      "noise_eps = eps"),
     ("soft Huber", 6_000, SENSITIVITY, "return records * lipschitz * row_norm", "return lipschitz * row_norm"),

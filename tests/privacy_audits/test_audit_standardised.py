@@ -10,6 +10,7 @@ from standardised_audit import CASES, EPS, measure, stated
 FLOORS = {
     "columns": (5_000, 0.75),
     "columns, add_remove": (5_000, 0.6),
+    "columns, curved": (5_000, 0.6),
     "steps": (1_000, 0.0),
     "ends": (1_000, 0.0),
     "all": (4_000, 0.85),
@@ -38,6 +39,9 @@ BROKEN = [
      "    return half_width * math.sqrt(numeric + len(block_sizes))"),
     ("columns, add_remove", 1_500, SENSITIVITY,
      "    return half_width * math.sqrt(2 * numeric + blocks)", "    return half_width * math.sqrt(numeric + blocks)"),
+    ("columns, curved", 1_500, "mechanisms/noisy_gd/spec.py",
+     "levels = geometry.half_width, [size for _, size, *_ in (*geometry.blocks, *geometry.hats)]",
+     "levels = geometry.half_width, [1 / 2 for _ in (*geometry.blocks, *geometry.hats)]"),
     ("all", 1_000, "mechanisms/noisy_gd/noise.py",
      "root_above(steps / (1 - COLUMNS_SHARE)) / Fraction(mu)", "root_above(Fraction(steps, 2)) / Fraction(mu)"),
     ("all", 1_000, DESCENT, "        clip = self.descent.clip * self.shrink", "        clip = self.descent.clip"),

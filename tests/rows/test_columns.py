@@ -61,7 +61,7 @@ def test_limbs_of_another_shape_are_refused():
 
 
 @pytest.mark.parametrize("loss", [LOGISTIC, SQUARED], ids=lambda loss: loss.name)
-@pytest.mark.parametrize("kinds", ["n", "nn3", "2n4n", "mn2"])
+@pytest.mark.parametrize("kinds", ["n", "nn3", "2n4n", "mn2", "cn"])
 @pytest.mark.parametrize("clipped", [False, True])
 def test_gradients_of_standardised_rows_equal_the_numpy_twin_in_every_bit(path, kinds, loss, clipped):
     prep, X, y = make_groups(kinds, 203)

@@ -196,6 +196,8 @@ COLUMNS = {
     "bins": {"lower": 0, "upper": 1, "bins": [0.3, 0.7], "reference": 1, "missing": "indicator"},
     "reference": {"levels": [0.3, 1, 2**53], "reference": 1, "missing": 0.3},
     "square": {"lower": 0, "upper": 1, "transform": "sqrt", "missing": 0.3},
+    "curve": {"lower": 0, "upper": 1, "knots": [0.3, 0.7], "missing": "indicator"},
+    "curve of roots": {"lower": 0, "upper": 1, "transform": "sqrt", "knots": 4, "line": False, "missing": 0.3},
 }
 FRAMES = {
     "pandas objects": lambda values: pd.DataFrame({"a": pd.Series(values, dtype=object)}),
@@ -217,7 +219,7 @@ def column_moments(frame, declared, y):
 @pytest.mark.parametrize("frame", FRAMES)
 @pytest.mark.parametrize("column", COLUMNS)
 def test_a_value_of_a_column_counts_as_the_same_whatever_type_another_one_has(column, frame):
-    """4 containers x 10 kinds of column x 22 types x 3 others x 3 places."""
+    """4 containers x 12 kinds of column x 22 types x 3 others x 3 places."""
     y = np.array([0, 1] * 6)
     make, declared, released = FRAMES[frame], COLUMNS[column], 0
     single = functools.cache(lambda kind, text, i: column_moments(make([by_name[kind, text]]), declared, y[i : i + 1]))

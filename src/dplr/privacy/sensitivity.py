@@ -105,7 +105,8 @@ def groups_add_remove(
 
     With an intercept the diagonal cells of one-hot columns are not released: they are the intercept's cells, rescaled.
     `marked` further numbers have a mark beside them, which is half_width where the number is 0, or else 0 (lemma 10).
-    Of each of `shared` blocks of numbers at most one is not 0 (lemma 11).
+    Of each of `shared` blocks of numbers at most one is not 0 (lemma 11); blocks of shares of knots count among them
+    (lemma 17).
     """
     every = box_add_remove(numeric + marked + shared + blocks, half_width, linear, quadratic, iota)
     return every - quadratic * blocks * half_width**2 if iota else every

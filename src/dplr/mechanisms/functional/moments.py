@@ -101,7 +101,8 @@ def blocks(geometry: Geometry, counted: bool) -> dict[str, tuple[NDArray[np.intp
     The cell iota^2 * n is left out where it is public, and not `counted` (`Problem.counts_units`). So are cells that
     follow from a one-hot block: two of its columns are never both set, and x^2 = half_width * x repeats the intercept's
     cell (functional.md, lemma 7). A number and its mark are never both set either: of their diagonal cells only the
-    number's is released (lemma 10). A block of numbers has all its diagonal cells (lemma 11).
+    number's is released (lemma 10). A block of numbers has all its diagonal cells (lemma 11), and one of shares
+    of knots those of neighbours too (lemma 17).
     """
     q = geometry.d + (geometry.intercept > 0)
     return {"linear": (np.arange(q), np.full(q, q)), **second_moments(geometry, counted=counted)}

@@ -66,7 +66,7 @@ class Frame:
 
 
 def numeric_columns(geometry: Geometry) -> NDArray[np.bool_]:
-    """Which columns are numbers: outside every one-hot block, and no marks, (d,)."""
+    """Which columns are numbers: outside every one-hot block and every block of shares, and no marks, (d,)."""
     numeric = np.zeros(geometry.d, dtype=bool)
     numeric[list(geometry.numbers)] = True
     return numeric
@@ -120,5 +120,5 @@ def _largest_norm(geometry: Geometry, center: Vector, factors: Vector) -> float:
     c, firsts = geometry.half_width, [first for first in geometry.firsts if first < geometry.d]
     zero = (factors * center) ** 2  # of an entry that is 0, and of one that is as far from the center as can be
     far = (factors * np.where(numeric_columns(geometry), c + np.abs(center), c - center)) ** 2
-    longer = np.maximum(np.maximum.reduceat(far - zero, firsts), 0.0)  # at most one entry of a group is not 0
+    longer = np.maximum(np.maximum.reduceat(far - zero, firsts), 0.0)  # convex: at most one of a group is not 0
     return math.sqrt(float(zero.sum() + longer.sum()))
