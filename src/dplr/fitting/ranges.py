@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from dplr._kit.validation import sentence
 from dplr.bounds.scaling import Prep
+from dplr.mechanisms.automatic import PureNoise
 from dplr.mechanisms.drawing import noisy_cells
+from dplr.mechanisms.perturbation.ridge import gauge_ratio
 from dplr.mechanisms.protocol import AIMS, Mechanism
 from dplr.noise import Source
 from dplr.privacy import sensitivity
@@ -170,6 +172,15 @@ def missing(problem: Problem, prep: Prep) -> tuple[str, str] | None:
     return None
 
 
+def pure_noise(problem: Problem, prep: Prep, eps: float, delta: float) -> PureNoise | None:
+    """What speaks for pure noise with ranges where a delta was asked for; None where there can be no ranges."""
+    if math.isinf(eps) or missing(problem, prep):
+        return None
+    groups = len(problem.geometry.groups) - 1  # without the constant
+    replaced = problem.neighbouring is Neighbouring.REPLACE_ONE
+    return PureNoise(gauge_ratio(problem.geometry, eps, delta), len(columns_of(prep)) / groups, replaced)
+
+
 def _pays(mechanism: Mechanism, problem: Problem, count: int, eps: float, delta: float) -> bool:
     """Whether "auto" spends on ranges (decision 45): with pure noise that leaves something to narrow.
 
@@ -215,12 +226,14 @@ def block_shapes(problem: Problem, count: int) -> dict[str, tuple[int, ...]]:
 
 def _blocks(problem: Problem, count: int, eps: float) -> dict[str, Release]:
     """All blocks, eps-DP together; exact sums where eps is infinite."""
-    moved, weights, sizes = joint_sensitivity(problem, count), weights_of(problem), block_shapes(problem, count)
+    moved, weights = joint_sensitivity(problem, count), weights_of(problem)
+    sizes = (count, count, 1)[: len(weights)]
+    blocks = zip(weights.items(), sizes, strict=True)
     if math.isinf(eps):
         exact = math.ldexp(1.0, Moments.exponent)
-        return {name: Release(sizes[name], moved, Law.NONE, 0.0, exact, weight) for name, weight in weights.items()}
-    charged, noises = discrete_laplace(moved, eps, tuple(weights.values()), tuple(size for (size,) in sizes.values()))
+        return {name: Release((size,), moved, Law.NONE, 0.0, exact, weight) for (name, weight), size in blocks}
+    charged, noises = discrete_laplace(moved, eps, tuple(weights.values()), sizes)
     return {
-        name: Release(sizes[name], charged, LAW, noise.scale, noise.grid, weight, noise.units)
-        for (name, weight), noise in zip(weights.items(), noises, strict=True)
+        name: Release((size,), charged, LAW, noise.scale, noise.grid, weight, noise.units)
+        for ((name, weight), size), noise in zip(blocks, noises, strict=True)
     }
