@@ -21,10 +21,10 @@ from dplr.bounds.scaling import Prep, ball_prep, layout_prep
 from dplr.fitting.aims import COEFFICIENTS, check_table, choose_table
 from dplr.fitting.one_vs_rest import ReleasePlan, is_several, plan_models
 from dplr.fitting.pretraining import Public, PublicData, PublicLike, column_names, read_public, start
-from dplr.fitting.ranges import CHOICES, Ranges, choice_for, clippable, plan_ranges, pure_noise, with_ranges
+from dplr.fitting.ranges import CHOICES, Ranges, choice_for, clippable, plan_ranges, with_ranges
 from dplr.fitting.units import ClassWeight, UnitDeclaration, with_classes
 from dplr.mechanisms import as_mechanism, check_mechanism
-from dplr.mechanisms.automatic import AUTO, PureNoise, choose
+from dplr.mechanisms.automatic import AUTO, choose
 from dplr.mechanisms.protocol import AIMS, Mechanism, MechanismLike, Tabled
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.law import Law
@@ -203,13 +203,8 @@ class PublicFacts:
             return mechanism.aimed(self.problem, self.model_labels) if tables else mechanism, ""
         if tables:
             return choose_table(self.problem, self.model_labels, eps, self.delta)
-        name, reason = choose(self.loss, self.n_rows, len(self.model_labels), eps, self.delta, self._pure_noise(eps))
+        name, reason = choose(self.loss, self.n_rows, len(self.model_labels), eps, self.delta)
         return as_mechanism(name), reason
-
-    def _pure_noise(self, eps: float) -> PureNoise | None:
-        """What speaks for pure noise, of a squared loss with every default; None else."""
-        usual = self.ranges == "auto" and self.unit == ROW and self.loss.name == "squared" and self.problem.l2 is None
-        return pure_noise(self.problem, self.prep, eps, self.delta) if usual and self.delta > 0 else None
 
     def _with_ranges(self, mechanism: Mechanism, problem: Problem, eps: float, delta: float) -> ReleasePlan:
         """The plan with noise for this delta; ranges may have a share of eps."""

@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from dplr._kit.validation import sentence
 from dplr.bounds.scaling import Prep
-from dplr.mechanisms.automatic import PureNoise
 from dplr.mechanisms.drawing import noisy_cells
-from dplr.mechanisms.perturbation.ridge import gauge_ratio
 from dplr.mechanisms.protocol import AIMS, Mechanism
 from dplr.noise import Source
 from dplr.privacy import sensitivity
@@ -170,15 +168,6 @@ def missing(problem: Problem, prep: Prep) -> tuple[str, str] | None:
     if not problem.unit.total_is_public:
         return "where rows count differently", "Declare narrower bounds: means need a public sum of the weights."
     return None
-
-
-def pure_noise(problem: Problem, prep: Prep, eps: float, delta: float) -> PureNoise | None:
-    """What speaks for pure noise with ranges where a delta was asked for; None where there can be no ranges."""
-    if math.isinf(eps) or missing(problem, prep):
-        return None
-    groups = len(problem.geometry.groups) - 1  # without the constant
-    replaced = problem.neighbouring is Neighbouring.REPLACE_ONE
-    return PureNoise(gauge_ratio(problem.geometry, eps, delta), len(columns_of(prep)) / groups, replaced)
 
 
 def _pays(mechanism: Mechanism, problem: Problem, count: int, eps: float, delta: float) -> bool:

@@ -93,12 +93,6 @@ def gauge_deviations(geometry: Geometry) -> NDArray[np.float64]:
     return np.asarray(point * math.sqrt((size + 1) * (size + 2)))
 
 
-def gauge_ratio(geometry: Geometry, eps: float, delta: float) -> float:
-    """Root mean square of pure noise in the gauge of declared bounds over that of Gaussian noise, for one gradient."""
-    pure = float(np.linalg.norm(gauge_deviations(geometry))) / eps
-    return pure / noise_norm(geometry.n_coefs, eps, delta, geometry.row_norm, 1)
-
-
 def _coef_guess(loss: Loss, size: int) -> float:
     """A guess of ||coef||: of margins of labels, and of targets in [-1, 1]."""
     return min(16.0, 2 * math.sqrt(size)) if loss.classification else 0.7 * math.sqrt(size)
