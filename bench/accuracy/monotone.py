@@ -73,8 +73,8 @@ def line_of(table: Table, mechanism: str, relation: str, delta: float, eps: floa
     statement = done[0].privacy_
     with_ranges = " in ranges" if "range_sums" in statement.released else ""
     taken = f"{statement.mechanism}{' pure' if statement.delta < 1e-18 else ''}{with_ranges}"
-    found = (losses.mean(), losses.std(ddof=1) / fits**0.5)
-    cells = (table.name, len(table.X), mechanism, relation, delta, eps, taken, fits, *(round(float(x), 6) for x in found))
+    found = round(float(losses.mean()), 6), round(float(losses.std(ddof=1) / fits**0.5), 6)
+    cells = (table.name, len(table.X), mechanism, relation, delta, eps, taken, fits, *found)
     return dict(zip(COLUMNS, cells, strict=True))
 
 

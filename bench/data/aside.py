@@ -1,4 +1,4 @@
-"""Tables that chose no constant before decision 54, with blocks of many levels or numbers in wide bounds.
+"""Tables that chose no constant before decision 55, with blocks of many levels or numbers in wide bounds.
 
 Income with State, Race and class of worker as levels: from the census file, training rows alone. Rents of bicycles by
 the hour and prices of diamonds: Bikeshare.csv of the package ISLP 0.6.0 and diamonds.csv of plotnine 0.15.9, in the

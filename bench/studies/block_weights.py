@@ -1,11 +1,11 @@
-"""The weight of a block's columns in standardised descent: m^power, m the number of its columns. Decision 54.
+"""The weight of a block's columns in standardised descent: m^power, m the number of its columns. Decision 56.
 
 Four splits of training parts alone, six fits each, delta = 1e-6, errors for labels and R^2 for numbers; `change` is
 the mean over splits of the score less that of power 0 on the same split, with its standard error.
 
-    DPLR_DATA=<folder> [DPLR_TABLES=<folder>] python -m bench.studies.block_weights bench/results/block_weights.csv [TABLE ...]
+    DPLR_DATA=<folder> [DPLR_TABLES=<folder>] python -m bench.studies.block_weights bench/results/block_weights.csv
 
-With names of tables their lines are added to the file.
+With names of tables behind it their lines are added to the file.
 """
 
 import csv

@@ -181,7 +181,8 @@ def largest_loss(case):
         return float(moved * loss.max() + records)
     x, other = c * np.clip((x - middle) / half, -1, 1), c * np.clip((other - middle) / half, -1, 1)
     loss += (abs(x * y - other * other_y) + iota * abs(y - other_y)) / models["linear"].scale
-    loss += records + abs(x**2 - other**2) / models["diagonal"].scale + iota * abs(x - other) / models["off_diagonal"].scale
+    loss += abs(x**2 - other**2) / models["diagonal"].scale + iota * abs(x - other) / models["off_diagonal"].scale
+    loss += records
     return float(loss.max())
 
 

@@ -36,7 +36,7 @@ from dplr.rows import Labels
 # Above it a guarantee says little, and the user is told; and where e^eps is no float64.
 _LITTLE, _OVERFLOW = 10.0, 700.0
 _LARGE_DELTA = 1e-3  # of tables whose number of records is private
-# Decision 54: pure noise in the gauge of the bounds over Gaussian noise, up to which it is taken, without ranges and in
+# Decision 55: pure noise in the gauge of the bounds over Gaussian noise, up to which it is taken, without ranges and in
 # them.
 _GAUGE, _GAUGE_IN_RANGES = 1.07, 1.25
 
@@ -230,7 +230,7 @@ class PublicFacts:
     def _pure(self, mechanism: Mechanism, problem: Problem, eps: float, gaussian: float | None) -> ReleasePlan | None:
         """The plan without a delta, where its noise is smaller than Gaussian noise; None where it is not.
 
-        With blocks, noise in the gauge of the bounds may be a little larger: it has a ridge for each column, and ranges.
+        With blocks, noise in the gauge of the bounds may be a little larger: it has a ridge a column, and ranges.
         """
         if gaussian is None:
             return None

@@ -22,7 +22,7 @@ MEANS, SQUARES = "means", "squares"
 # and as at least this many deviations of the noise of a mean.
 _POWER, _FLOOR, _NOISES = 0.75, 0.1, 2.0
 # A column of a block is multiplied by the number of the block's columns to this power: 0, as what is gained where large
-# blocks tell much is lost where they tell little (decision 54).
+# blocks tell much is lost where they tell little (decision 56).
 _BLOCK_POWER = 0.0
 # The best guess of a mean with noise of deviation s: means anywhere in [-c, c] have variance c^2 / 3.
 _DOUBT = 3.0
