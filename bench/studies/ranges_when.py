@@ -5,6 +5,9 @@ whatever the rule of `ranges="auto"` says. `noise` is that of a mean, in half-wi
 rule has ranges where it is at most 0.15 / 9. Decision 45.
 
     DPLR_DATA=<folder> python -m bench.studies.ranges_when bench/results/ranges_when.csv [labels | numbers | descent]
+    DPLR_DATA=<folder> python -m bench.studies.ranges_when bench/results/ranges_added.csv added
+
+`added` has both kinds of questions under add_remove, with the right number of rows declared. Decision 54.
 """
 
 import contextlib
@@ -32,6 +35,7 @@ RUNS = {
     "labels": [("objective", 0.0, ("off", "on"))],
     "numbers": [("objective", 0.0, ("off", "on")), ("fm", 0.0, ("off", "on")), ("fm", 1e-6, ("off", "on"))],
     "descent": [("auto", 1e-6, ("off", "own sums"))],
+    "added": [("objective", 0.0, ("off", "on"))],
 }
 
 
@@ -82,9 +86,11 @@ def ranges_of(choice):
         yield "auto"
 
 
-def scores(table, eps, mechanism, delta, choice, fits):
+def scores(table, eps, mechanism, delta, choice, fits, added=False):
     """Scores of that many fits, and the number of columns that have ranges."""
     options = {"model": table.model, "mechanism": mechanism, "bounds": table.bounds, "delta": delta}
+    if added:
+        options |= {"neighbouring": "add_remove", "n_rows": len(table.X)}
     with ranges_of(choice) as setting:
         models = dplr.fit_many(table.X, table.y, eps=[eps], repeats=fits, ranges=setting, **options)
     test = table.held_X[:HELD], table.held_y[:HELD]
@@ -97,14 +103,15 @@ def main(path, kind):
     with open(path, "a", newline="") as file:
         writer = csv.writer(file)
         for table in sorted(every(os.environ["DPLR_DATA"]), key=lambda table: len(table.X)):
-            if (table.model == "linear") is not (kind == "numbers"):
+            if kind != "added" and (table.model == "linear") is not (kind == "numbers"):
                 continue
             fits = (24 if kind == "labels" else 10) if len(table.X) < 50_000 else 8 if kind == "labels" else 5
             for eps in LEVELS:
                 for mechanism, delta, choices in RUNS[kind]:
                     for choice in choices:
-                        values, columns = scores(table, eps, mechanism, delta, choice, fits)
-                        noise = math.sqrt(2) * 2.25 * columns / eps / len(table.X)
+                        values, columns = scores(table, eps, mechanism, delta, choice, fits, kind == "added")
+                        moved = 2 * columns + 1 if kind == "added" else 2.25 * columns
+                        noise = math.sqrt(2) * moved / eps / len(table.X)
                         cells = (table.name, len(table.X), columns, eps, delta, mechanism, choice, f"{noise:.5f}")
                         writer.writerow((*cells, f"{values.mean():.4f}", f"{values.std(ddof=1) / fits**0.5:.4f}", fits))
                         file.flush()

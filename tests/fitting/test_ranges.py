@@ -61,7 +61,9 @@ def test_sensitivities_are_reached_and_never_exceeded(c):
     replaced = np.abs(x - other) + np.abs(x**2 - other**2) / c
     assert replaced.max() <= sensitivity.ranges_replace_one(1, c) * (1 + 1e-12)
     assert replaced.max() >= 0.9999 * sensitivity.ranges_replace_one(1, c)
-    assert_allclose((np.abs(x) + x**2 / c).max(), sensitivity.ranges_add_remove(1, c))
+    added = np.abs(x) + x**2 / c  # to the sums of one column; and c to c times the number of records
+    assert_allclose(added.max() + c, sensitivity.ranges_add_remove(1, c))
+    assert_allclose(7 * added.max() + c, sensitivity.ranges_add_remove(7, c))
     assert sensitivity.ranges_replace_one(7, c) == 7 * sensitivity.ranges_replace_one(1, c)
 
 
@@ -134,8 +136,7 @@ def test_auto_is_for_fits_without_intervals_and_with_little_noise():
     assert not released(bounds=dplr.Bounds({"kind": {"levels": ["x", "y"]}}, target=(-1, 1)))
     assert not released(public=(np.zeros(4), 0.0))
     assert not released(neighbouring="add_remove", n_rows=None, mechanism="fm")
-    assert not released(neighbouring="add_remove")  # a wrong reference would move the ranges
-    assert released(neighbouring="add_remove", ranges="on")
+    assert released(neighbouring="add_remove")
 
 
 @pytest.mark.parametrize(
@@ -177,6 +178,19 @@ def test_ranges_are_a_function_of_what_was_released(tmp_path):
         assert other.privacy_ == est.privacy_
         assert_array_equal(other.predict(X), est.predict(X))
         assert_array_equal(other.released_["range_sums"], est.released_["range_sums"])
+
+
+@pytest.mark.parametrize("declared", [14_000, 20_000, 100_000])
+def test_ranges_hold_the_data_where_the_reference_is_not_the_number_of_records(declared):
+    """Under add_remove means are over the number of records, which is released beside the sums."""
+    X, y = frame(20_000)
+    facts = {"model": "linear", "mechanism": "objective", "bounds": BOUNDS, "eps": 4.0, "ranges": "on"}
+    est = dplr.fit(X, y, neighbouring="add_remove", n_rows=declared, **facts)
+    assert list(est.released_)[:3] == ["range_sums", "range_squares", "range_records"]
+    assert_allclose(est.released_["range_records"], 20_000, atol=500)
+    for name, (low, high) in est.ranges_.items():
+        assert low <= np.quantile(X[name], 0.1)
+        assert high >= np.quantile(X[name], 0.9)
 
 
 def test_ranges_hold_nearly_all_numbers_and_little_else():
@@ -465,8 +479,9 @@ def test_what_is_released_was_paid_for(mechanism, relation, tmp_path):
     assert stated["range_sums"] == stated["range_squares"] == (3,)
     moved = {"range_sums": 1.5, "range_squares": 0.75} if relation == "replace_one" else dict.fromkeys(ranges.BLOCKS, 1)
     c = est._record.prep.geometry.half_width
-    reach = {"range_sums": c, "range_squares": c * c}
-    blocks = [(name, est.privacy_.released[name]) for name in ranges.BLOCKS]
+    reach = {"range_sums": c, "range_squares": c * c, "range_records": 1.0}
+    blocks = [(name, block) for name, block in est.privacy_.released.items() if name in ranges.BLOCKS]
+    assert ("range_records" in stated) is (relation == "add_remove")
     shown = sum(est.released_[name].size * moved[name] * reach[name] / block.scale for name, block in blocks)
     assert 0.1499 < shown <= 0.15  # what all released numbers show of a record that moves them as far as it can
     dplr.save_model(est, tmp_path / "model.json")

@@ -52,6 +52,25 @@ def test_more_delta_is_never_more_noise(mechanism, relation):
     assert len(laws) == 2
 
 
+@pytest.mark.parametrize(
+    ("size", "ratio", "off", "auto"),
+    [(40, 0.97, "smaller", "smaller"), (50, 1.05, "gauge", "gauge"), (60, 1.12, "", "gauge"), (80, 1.25, "", "")],
+)
+def test_pure_noise_in_the_gauge_of_blocks_may_be_a_little_larger(size, ratio, off, auto):
+    """Decision record 55: up to 1.07 times as large as Gaussian noise, and up to 1.25 times with ranges."""
+    known = {"x": (-10, 10), "y": (0, 60), "m": {"levels": list(range(12))}, "b": {"levels": list(range(size))}}
+    facts = {"n_rows": 20_000, "bounds": dplr.Bounds(known, target=(0, 1)), "eps": 0.1, "model": "linear"}
+    spec, gaussian = dplr.ObjectivePerturbation(), dplr.ObjectivePerturbation(noise="gaussian")
+    pure = dplr.plan(mechanism=spec, delta=0.0, ranges="off", **facts)
+    other = dplr.plan(mechanism=gaussian, delta=1e-6, ranges="off", **facts)
+    assert spec.noise_of(pure) / spec.noise_of(other) == pytest.approx(ratio, abs=0.006)
+    for ranges, taken in (("off", off), ("auto", auto)):
+        statement = dplr.plan(mechanism=spec, delta=1e-6, ranges=ranges, **facts).statement
+        assert (statement.delta < 1e-18) is bool(taken)
+        assert ("smaller than Gaussian noise for delta = 1e-06" in statement.calibration) is (taken == "smaller")
+        assert ("in place of Gaussian noise for delta = 1e-06" in statement.calibration) is (taken == "gauge")
+
+
 @pytest.mark.parametrize("mechanism", ["objective", "output"])
 @pytest.mark.parametrize("noise", ["smaller", "gaussian"])
 def test_noise_is_measured_in_gradients(mechanism, noise):

@@ -105,7 +105,7 @@ def test_a_delta_below_what_objective_perturbation_needs_is_refused_for_persons_
 
 def test_models_of_persons_state_what_their_solver_needs_and_not_the_delta_that_was_not_used():
     for classes, count in ((2, 1), (3, 3), (11, 11)):
-        planned = planned_of("objective", UNITS["persons"], classes, 1e-6)
+        planned = planned_of("objective", UNITS["persons"], classes, 1e-6, ranges="off")
         composed = planned.statement.assumptions[-1] if classes > 2 else "eps and delta add up"
         if "add up" in composed:
             assert planned.statement.delta == count * MISSED

@@ -10,7 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 import dplr
 import fits as fitting
 from dplr.ledger.budget import NullLedger
-from dplr.mechanisms.noisy_gd.frame import Frame, frame_of, numeric_columns
+from dplr.mechanisms.noisy_gd import frame as frame_module
+from dplr.mechanisms.noisy_gd.frame import Frame, block_weights, frame_of, numeric_columns
 from dplr.noise import Source
 from dplr.privacy import sensitivity
 from dplr.privacy.calibration import continuous_target
@@ -203,8 +204,10 @@ def released_of(problem, means, squares):
     return {"means": np.array(means) * n, "squares": np.array(squares) * n}
 
 
-@pytest.mark.parametrize("kinds", ["n", "nn3", "2n4n", "m", "mnm2", "p", "nq2", "c", "nde"])
-def test_no_row_leaves_the_unit_ball_in_any_frame_and_the_next_power_of_two_would_let_one(kinds):
+@pytest.mark.parametrize("power", [0.0, 0.5])
+@pytest.mark.parametrize("kinds", ["n", "nn3", "2n4n", "n29", "m", "mnm2", "p", "nq2", "c", "nde"])
+def test_no_row_leaves_the_unit_ball_in_any_frame_and_the_next_power_of_two_would_let_one(kinds, power, monkeypatch):
+    monkeypatch.setattr(frame_module, "_BLOCK_POWER", power)
     problem, _ = problem_of(kinds)
     planned, c, rng = spec().plan(problem, 1.0, 1e-5), problem.geometry.half_width, np.random.default_rng(0)
     numeric = numeric_columns(problem.geometry)
@@ -231,6 +234,18 @@ def test_no_row_leaves_the_unit_ball_in_any_frame_and_the_next_power_of_two_woul
         assert frame.shrink == 1.0 or norms.max() > 0.45
         assert math.frexp(frame.shrink)[0] == 0.5
         assert frame.shrink >= 2.0**-19  # the intercept's constant stays on the grid
+
+
+def test_columns_of_all_blocks_weigh_the_same():
+    """Decision record 56; the sizes are there for whoever weighs them."""
+    problem, _ = problem_of("n29m")
+    assert_array_equal(block_weights(problem.geometry), [1, *[2**0.5] * 2, *[3] * 9, 1, 1])
+    planned, c = spec().plan(problem, 1.0, 1e-5), problem.geometry.half_width
+    means = [0.0, *[c / 3] * 2, *[c / 10] * 9, 0.0, c / 4]
+    frame = frame_of(released_of(problem, means, [c * c / 9] * 2), planned)
+    assert len(set(frame.factors[1:12])) == 1
+    assert frame.factors[13] == frame.factors[1]
+    assert frame.factors[0] == frame.factors[12] > frame.factors[1]
 
 
 def test_standardised_rows_are_centred_and_have_the_mean_square_norm_one():

@@ -27,7 +27,7 @@ from dplr.problem.problem import Problem
 from dplr.rows import ArrayRows
 
 EPS, OTHERS, SHARE = 2.0, 2_000, 0.5
-LARGER = {"_SHARE": SHARE, "_WANTED": 1e-9}  # the default share is too small to be seen beside the models
+LARGER = {"_SHARE": SHARE, "_ENOUGH_NOISE": 1e-9}  # the default share is too small to be seen beside the models
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def planned(case):
     with unittest.mock.patch.multiple(ranges, **LARGER):
         planned = ranges.plan_ranges("on", mechanism, problem, case.prep, EPS, case.delta)
     models = plan_models(mechanism, problem, planned.remainder, case.delta)
-    return ReleasePlan(mechanism, models.plan, ranges.stated(models.statement, planned, EPS), planned)
+    return ReleasePlan(mechanism, models.plan, ranges.with_ranges(models.statement, planned, EPS), planned)
 
 
 def scores(case, side, runs):
@@ -151,6 +151,7 @@ def sums(rows, case):
     return {
         ranges.SUMS: np.full(case.columns, c * x.sum()),
         ranges.SQUARES: np.full(case.columns, c * c * (x * x).sum()),
+        ranges.RECORDS: np.array([len(x)]),
     }
 
 
@@ -175,11 +176,13 @@ def largest_loss(case):
     x, other, y, other_y, middle, half = np.meshgrid(ends, ends, signs, signs, ends, np.linspace(0.05, 1, 5))
     other, other_y, moved = other * there, other_y * there, case.columns
     loss = c * abs(x - other) / first[ranges.SUMS].scale + c * c * abs(x**2 - other**2) / first[ranges.SQUARES].scale
+    records = 0.0 if there else 1 / first[ranges.RECORDS].scale
     if case.score == "theory of ranges":
-        return float(moved * loss.max())
+        return float(moved * loss.max() + records)
     x, other = c * np.clip((x - middle) / half, -1, 1), c * np.clip((other - middle) / half, -1, 1)
     loss += (abs(x * y - other * other_y) + iota * abs(y - other_y)) / models["linear"].scale
     loss += abs(x**2 - other**2) / models["diagonal"].scale + iota * abs(x - other) / models["off_diagonal"].scale
+    loss += records
     return float(loss.max())
 
 

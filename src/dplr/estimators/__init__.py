@@ -141,7 +141,7 @@ def fit(
         Whether numbers are clipped to ranges that are released first, as in `LogisticRegression`.
     curves : int, "auto" or None, default=None
         Number of knots of a curve beside each declared number that measures something, as in `LogisticRegression`.
-        `"auto"` takes 8 where they pay, a function of public facts. None fits lines.
+        `"auto"` takes some where they pay, a function of public facts. None fits lines.
     large_delta : bool, default=False
         Whether to allow a `delta` of 1/n or more, which is refused by default.
     aim : {"prediction", "coefficients"}, default="prediction"

@@ -72,8 +72,8 @@ class LogisticRegression(PrivateClassifier):
         for no further eps (noisy_gd.md, section 7).
     curves : int, "auto" or None, default=None
         A number of knots makes each declared number that measures something a curve (`Bounds.with_curves`): piecewise
-        linear between that many even knots, beside its line. `"auto"` takes 8 knots where they pay, a function of n,
-        eps and delta (decision record 54), and says so in the statement. None fits lines.
+        linear between that many even knots, beside its line. `"auto"` takes 8 to 24 where they pay, a function of n,
+        eps, delta and columns (decision record 57), and says so in the statement. None fits lines.
     aim : {"prediction", "coefficients"}, default="prediction"
         `"coefficients"` makes a release that has a table of coefficients with intervals, or is refused before anything
         is spent. `mechanism="auto"` then takes the mechanism whose table is expected to be the best, and one that was

@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     from dplr.fitting.planning import PublicFacts
 
 AUTO = "auto"
-KNOTS = 8  # of a curve that "auto" takes
-# "auto" takes curves from this n eps on, without a delta and with one (decision record 54).
-_LEAST_PURE, _LEAST_GAUSSIAN = 10_000.0, 1_000.0
+# "auto" takes curves from this n eps on, k the numbers that would bend (decision record 57): without a delta the larger
+# of 5,000 and 1,000 k, with one that of 3,000 and 100 k^2.
+_LEAST_PURE, _PURE_PER_NUMBER = 5_000.0, 1_000.0
+_LEAST_GAUSSIAN, _GAUSSIAN_PER_SQUARE = 3_000.0, 100.0
+# How many knots they have, from that many times the least n eps on.
+_KNOTS = ((30.0, 24), (3.0, 12), (1.0, 8))
 
 
 def check_curves(value: Any) -> int | str | None:
@@ -47,15 +50,20 @@ def curved_bounds(facts: PublicFacts, eps: float) -> tuple[Bounds | None, str]:
         return bounds, f'curves = "{AUTO}": none, as {reason}'
     assert bounds is not None
     assert facts.n_rows is not None
-    least = _least(facts)
-    return bounds.with_curves(KNOTS), (
-        f'curves = "{AUTO}": {KNOTS} knots beside each number that measures something, as n eps = '
-        f"{facts.n_rows * eps:,.0f} is at least {least:,.0f}"
+    size, least = facts.n_rows * eps, _least(facts, bounds)
+    start, knots = next((times * least, knots) for times, knots in _KNOTS if size >= times * least)
+    return bounds.with_curves(knots), (
+        f'curves = "{AUTO}": {knots} knots beside each number that measures something, as n eps = {size:,.0f} is at '
+        f"least {start:,.0f}"
     )
 
 
-def _least(facts: PublicFacts) -> float:
-    return _LEAST_GAUSSIAN if facts.delta > 0 else _LEAST_PURE
+def _least(facts: PublicFacts, bounds: Bounds) -> float:
+    """The least n eps at which curves pay."""
+    bent = sum(column.kind == "curve" for column in bounds.with_curves(FEWEST_KNOTS).columns)
+    if facts.delta > 0:
+        return max(_LEAST_GAUSSIAN, _GAUSSIAN_PER_SQUARE * bent**2)
+    return max(_LEAST_PURE, _PURE_PER_NUMBER * bent)
 
 
 def _against(facts: PublicFacts, eps: float) -> str:
@@ -63,14 +71,13 @@ def _against(facts: PublicFacts, eps: float) -> str:
     bounds = facts.bounds
     if bounds is None or facts.features is not None:
         return "no columns are declared"
-    curved = bounds.with_curves(KNOTS)
-    if curved is bounds:
+    if bounds.with_curves(FEWEST_KNOTS) is bounds:
         return "no declared number measures something"
-    if curved.layout.width > MAX_FEATURES:
-        return f"there would be more than {MAX_FEATURES} columns"
+    if bounds.layout.width + _KNOTS[0][1] * len(bounds.columns) > MAX_FEATURES:
+        return f"there might be more than {MAX_FEATURES} columns"
     if facts.n_rows is None:
         return "the number of rows is private"
-    least = _least(facts)
+    least = _least(facts, bounds)
     if not math.isinf(eps) and facts.n_rows * eps < least:
         return f"n eps = {facts.n_rows * eps:,.0f} is below {least:,.0f}"
     return ""

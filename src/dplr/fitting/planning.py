@@ -28,6 +28,7 @@ from dplr.mechanisms import as_mechanism, check_mechanism
 from dplr.mechanisms.automatic import AUTO, choose
 from dplr.mechanisms.protocol import AIMS, Mechanism, MechanismLike, Tabled
 from dplr.privacy.guarantees import Neighbouring
+from dplr.privacy.law import Law
 from dplr.privacy.unit import ROW, Unit
 from dplr.problem.losses import Loss, known_loss, log_offset, model_of, poisson
 from dplr.problem.problem import Problem
@@ -36,6 +37,9 @@ from dplr.rows import Labels
 # Above it a guarantee says little, and the user is told; and where e^eps is no float64.
 _LITTLE, _OVERFLOW = 10.0, 700.0
 _LARGE_DELTA = 1e-3  # of tables whose number of records is private
+# Decision 55: pure noise in the gauge of the bounds over Gaussian noise, up to which it is taken, without ranges and in
+# them.
+_GAUGE, _GAUGE_IN_RANGES = 1.07, 1.25
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -189,7 +193,7 @@ class PublicFacts:
         )
         pure = self._pure(mechanism, problem, eps, mechanism.noise_of(without_ranges.plan))
         if pure is not None:
-            return _without_delta(pure, self.delta, pure_sentence(self.delta))
+            return pure
         is_used = planned.statement.delta >= self.delta
         return planned if is_used else _without_delta(planned, self.delta, unused_sentence(self.delta))
 
@@ -237,13 +241,27 @@ class PublicFacts:
         return planned._replace(statement=with_ranges(planned.statement, ranges, eps), ranges=ranges)
 
     def _pure(self, mechanism: Mechanism, problem: Problem, eps: float, gaussian: float | None) -> ReleasePlan | None:
-        """The plan without a delta, where its noise is smaller than Gaussian noise; None where it is not."""
+        """The plan without a delta, where its noise is smaller than Gaussian noise; None where it is not.
+
+        With blocks, noise in the gauge of the bounds may be a little larger: it has a ridge a column, and ranges.
+        """
         if gaussian is None:
             return None
         try:
-            pure = mechanism.noise_of(plan_models(mechanism, problem, eps, 0.0, self.model_labels).plan)
-            smaller = pure is not None and pure < gaussian
-            return self._with_ranges(mechanism, problem, eps, 0.0) if smaller else None
+            plan = plan_models(mechanism, problem, eps, 0.0, self.model_labels).plan
+            pure = mechanism.noise_of(plan)
+            if pure is None or pure >= _GAUGE_IN_RANGES * gaussian:
+                return None
+            if pure < gaussian:
+                planned = self._with_ranges(mechanism, problem, eps, 0.0)
+                return _without_delta(planned, self.delta, pure_sentence(self.delta))
+            in_gauge = any(block.law.family is Law.GAUGE for block in plan.statement.released.values())
+            if not (in_gauge and problem.geometry.blocks):
+                return None
+            planned = self._with_ranges(mechanism, problem, eps, 0.0)
+            if pure >= _GAUGE * gaussian and planned.ranges is None:
+                return None
+            return _without_delta(planned, self.delta, gauge_sentence(self.delta))
         except ValueError:  # this ridge costs pure noise more than its share of eps: of one of several classes, or
             return None  # what ranges leave
 
@@ -297,6 +315,11 @@ class PublicFacts:
 def pure_sentence(delta: float) -> str:
     """The statement's sentence where this delta was asked for, and pure noise was taken."""
     return f"pure noise, at the same eps smaller than Gaussian noise for delta = {delta:g}"
+
+
+def gauge_sentence(delta: float) -> str:
+    """The statement's sentence where pure noise in the gauge of the bounds was taken in place of Gaussian noise."""
+    return f"pure noise in the gauge of the bounds, in place of Gaussian noise for delta = {delta:g}"
 
 
 def unused_sentence(delta: float) -> str:

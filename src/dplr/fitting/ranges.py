@@ -28,7 +28,7 @@ from dplr.rows.queries.totals import Total
 
 Vector = NDArray[np.float64]
 CHOICES = ("auto", "on", "off")
-BLOCKS = SUMS, SQUARES = "range_sums", "range_squares"
+BLOCKS = SUMS, SQUARES, RECORDS = "range_sums", "range_squares", "range_records"
 LAW = Law.DISCRETE_LAPLACE
 # Decision 23: the largest share of eps; the noise of a mean, in half-widths, that needs no larger share; and the least
 # share, for which the sampler can still draw noise.
@@ -46,7 +46,8 @@ class Ranges:
     problem, columns : the scaled problem of the rows, and those of its columns that have ranges. A plan of models may
         see the rows in another way, and has no say here.
     eps, remainder : the eps of the ranges, and of the models; together at most the eps asked for.
-    released : the two blocks, with a number for each column: its sum, and that of its squares.
+    released : two blocks with a number for each column, its sum and that of its squares; under add_remove a third, the
+        number of records.
     """
 
     problem: Problem
@@ -105,13 +106,19 @@ def moments_of(rows: Rows) -> Total:
 def drawn(total: Total, ranges: Ranges, source: Source) -> dict[str, Vector]:
     """The released numbers: sums on their grids with noise. The intercept's column has sums times its constant."""
     geometry, columns, released = ranges.problem.geometry, np.array(ranges.columns), {}
-    if any(block.shape != columns.shape for block in ranges.released.values()):
+    constant = np.array([geometry.d])
+    cells = {
+        SUMS: (columns, geometry.d, geometry.intercept),
+        SQUARES: (columns, columns, 1.0),
+        RECORDS: (constant, constant, geometry.intercept**2),
+    }
+    if {name: block.shape for name, block in ranges.released.items()} != block_shapes(ranges.problem, len(columns)):
         raise RuntimeError("ranges would release more numbers, or fewer, than were paid for: a fault of dplr")
-    for name, width, factor in ((SUMS, geometry.d, geometry.intercept), (SQUARES, columns, 1.0)):
-        block = ranges.released[name]
+    for name, block in ranges.released.items():
+        first, second, factor = cells[name]
         half, exponent = math.frexp(factor)
         assert half == 0.5  # a power of two
-        released[name] = noisy_cells(total, block, (columns, width), source, exponent - 1)
+        released[name] = noisy_cells(total, block, (first, second), source, exponent - 1)
     return released
 
 
@@ -119,7 +126,10 @@ def intervals(
     numbers: Mapping[str, Vector], blocks: Mapping[str, Release], problem: Problem, columns: Sequence[int]
 ) -> tuple[Vector, Vector]:
     """Middle and half-width of every column, (d,) in scaled units, from released numbers: post-processing."""
-    return intervals_of_sums(numbers[SUMS], numbers[SQUARES], blocks[SQUARES].deviation, problem, columns)
+    n = problem.n_rows
+    assert n is not None
+    records = float(n) if RECORDS not in numbers else max(float(numbers[RECORDS][0]), 1.0)
+    return intervals_of_sums(numbers[SUMS], numbers[SQUARES], blocks[SQUARES].deviation, records, problem, columns)
 
 
 def clippable(choice: str, problem: Problem, prep: Prep) -> tuple[int, ...]:
@@ -164,8 +174,7 @@ def _pays(mechanism: Mechanism, problem: Problem, count: int, eps: float, delta:
     """Whether "auto" spends on ranges (decision 45): with pure noise that leaves something to narrow.
 
     A range reaches three deviations from the mean, and the noise of the squares, v in squared half-widths, is a part of
-    the variance: where 3 sqrt(v) > 1 it reaches as far as the bounds, whatever the data are. Not under add_remove: a
-    declared reference that is not the number of rows moves the mean, and the range with it. Of labels, half of the
+    the variance: where 3 sqrt(v) > 1 it reaches as far as the bounds, whatever the data are. Of labels, half of the
     groups of columns must have ranges: what a range gains is for its column, and what it costs is for all of them.
     """
     groups = len(problem.geometry.groups) - 1  # without the constant
@@ -173,7 +182,7 @@ def _pays(mechanism: Mechanism, problem: Problem, count: int, eps: float, delta:
         return False
     if delta > 0 or math.isinf(eps) or mechanism.printed or not mechanism.about.private:
         return False
-    return problem.neighbouring is Neighbouring.REPLACE_ONE and _noise(problem, count, _SHARE * eps) <= _LARGEST_NOISE
+    return _noise(problem, count, _SHARE * eps) <= _LARGEST_NOISE
 
 
 def _noise(problem: Problem, count: int, eps: float) -> float:
@@ -184,7 +193,7 @@ def _noise(problem: Problem, count: int, eps: float) -> float:
 
 
 def joint_sensitivity(problem: Problem, count: int) -> float:
-    """The largest change of both blocks together by one record: lemma 1."""
+    """The largest change of all blocks together by one record: lemma 1."""
     assert problem.geometry.half_width is not None
     if problem.neighbouring is Neighbouring.REPLACE_ONE:
         return sensitivity.ranges_replace_one(count, problem.geometry.half_width)
@@ -193,18 +202,27 @@ def joint_sensitivity(problem: Problem, count: int) -> float:
 
 def weights_of(problem: Problem) -> dict[str, float]:
     """The factor of each block inside the norm in which the joint sensitivity is measured."""
-    assert problem.geometry.half_width is not None
-    return {SUMS: 1.0, SQUARES: 1 / problem.geometry.half_width}
+    c = problem.geometry.half_width
+    assert c is not None
+    weights = {SUMS: 1.0, SQUARES: 1 / c}
+    return weights if problem.neighbouring is Neighbouring.REPLACE_ONE else weights | {RECORDS: c}
+
+
+def block_shapes(problem: Problem, count: int) -> dict[str, tuple[int, ...]]:
+    """The shape of each block for that many columns."""
+    return {name: (1 if name == RECORDS else count,) for name in weights_of(problem)}
 
 
 def _blocks(problem: Problem, count: int, eps: float) -> dict[str, Release]:
-    """Both blocks, eps-DP together; exact sums where eps is infinite."""
+    """All blocks, eps-DP together; exact sums where eps is infinite."""
     moved, weights = joint_sensitivity(problem, count), weights_of(problem)
+    sizes = (count, count, 1)[: len(weights)]
+    blocks = zip(weights.items(), sizes, strict=True)
     if math.isinf(eps):
         exact = math.ldexp(1.0, Moments.exponent)
-        return {name: Release((count,), moved, Law.NONE, 0.0, exact, weight) for name, weight in weights.items()}
-    charged, noises = discrete_laplace(moved, eps, tuple(weights.values()), (count, count))
+        return {name: Release((size,), moved, Law.NONE, 0.0, exact, weight) for (name, weight), size in blocks}
+    charged, noises = discrete_laplace(moved, eps, tuple(weights.values()), sizes)
     return {
-        name: Release((count,), charged, LAW, noise.scale, noise.grid, weight, noise.units)
-        for (name, weight), noise in zip(weights.items(), noises, strict=True)
+        name: Release((size,), charged, LAW, noise.scale, noise.grid, weight, noise.units)
+        for ((name, weight), size), noise in zip(blocks, noises, strict=True)
     }

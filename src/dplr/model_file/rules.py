@@ -14,7 +14,7 @@ from dplr.bounds.fourier import FourierMap
 from dplr.bounds.scaling import Prep
 from dplr.estimators._columns import names_of
 from dplr.fitting.one_vs_rest import by_class, is_several
-from dplr.fitting.ranges import BLOCKS, columns_of, joint_sensitivity, missing, weights_of
+from dplr.fitting.ranges import BLOCKS, block_shapes, columns_of, joint_sensitivity, missing, weights_of
 from dplr.mechanisms.protocol import CLIPS, Mechanism, Shape
 from dplr.model_file.readers import check_room
 from dplr.model_file.strict_json import refuse
@@ -173,13 +173,17 @@ def check_blocks(
 def _check_ranges(
     where: str, problem: Problem, prep: Prep, statement: PrivacyStatement, of_one: PrivacyStatement
 ) -> Mapping[str, Release]:
-    """The blocks of ranges, both or none, which only bounds with numbers have; with the models they cost eps."""
+    """The blocks of ranges, all or none, which only bounds with numbers have; with the models they cost eps."""
     ranges = {name: block for name, block in statement.released.items() if name in BLOCKS}
-    shapes = dict.fromkeys(BLOCKS, (len(columns_of(prep)),))
-    if ranges and (missing(problem, prep) or {name: block.shape for name, block in ranges.items()} != shapes):
-        refuse(where, f"must be about the blocks {describe(list(shapes.items()))}", str(list(ranges)))
+    if not ranges:
+        return ranges
+    count = len(columns_of(prep))
+    lacking = missing(problem, prep)
+    expected = {} if lacking else block_shapes(problem, count)
+    if lacking or {name: block.shape for name, block in ranges.items()} != expected:
+        refuse(where, f"must be about the blocks {describe(list(expected.items()))}", str(list(ranges)))
     for name, block in ranges.items():
-        if block.weight != weights_of(problem)[name] or block.sensitivity < joint_sensitivity(problem, block.shape[0]):
+        if block.weight != weights_of(problem)[name] or block.sensitivity < joint_sensitivity(problem, count):
             refuse(where, "must have the weights and the sensitivity of ranges", (block.weight, block.sensitivity))
         if block.scale and of_one.eps + block.sensitivity / (block.weight * block.scale) > statement.eps * _ROUNDED:
             refuse(where, "must have ranges and models that cost eps together", block.scale)

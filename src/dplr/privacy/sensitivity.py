@@ -306,8 +306,11 @@ def ranges_replace_one(numbers: int, half_width: float) -> float:
 
 
 def ranges_add_remove(numbers: int, half_width: float) -> float:
-    """Exact L1 sensitivity of (sum x, sum x^2 / c) of columns with |x| <= c: a record adds at most c and c to each."""
-    return 2 * half_width * numbers
+    """Exact L1 sensitivity of (sum x, sum x^2 / c, c times the number of records) of columns with |x| <= c.
+
+    A record adds at most c and c to the sums of each column, and c to the last.
+    """
+    return 2 * half_width * numbers + half_width
 
 
 def score_sum(largest: int) -> int:

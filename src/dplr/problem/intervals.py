@@ -15,7 +15,7 @@ DEVIATIONS, NARROWEST = 3.0, 0.05
 
 
 def intervals(
-    sums: Vector, squares: Vector, noise: float, problem: Problem, columns: Sequence[int]
+    sums: Vector, squares: Vector, noise: float, n: float, problem: Problem, columns: Sequence[int]
 ) -> tuple[Vector, Vector]:
     """Middle and half-width of every column, (d,) in scaled units, from released numbers: post-processing.
 
@@ -26,11 +26,11 @@ def intervals(
     ----------
     sums, squares : (len(columns),) noisy sums of these columns, and of their squares.
     noise : standard deviation of the noise of the squares.
+    n : public or released number of records.
     columns : of numbers; all others stay as they are.
     """
-    geometry, n = problem.geometry, problem.n_rows
+    geometry = problem.geometry
     assert geometry.half_width is not None
-    assert n is not None
     c = geometry.half_width
     mean = np.clip(sums / n, -c, c)
     variance = np.clip(squares / n - mean**2, 0.0, c * c) + noise / n

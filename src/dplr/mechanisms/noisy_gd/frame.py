@@ -21,6 +21,11 @@ MEANS, SQUARES = "means", "squares"
 # A number is divided by its deviation to this power. Deviations count as at least the floor, a share of the half-width,
 # and as at least this many deviations of the noise of a mean.
 _POWER, _FLOOR, _NOISES = 0.75, 0.1, 2.0
+# A column of a block is multiplied by the number of the block's columns to this power: 0, as what is gained where large
+# blocks tell much is lost where they tell little (decision 56).
+_BLOCK_POWER = 0.0
+# A share of a knot is multiplied by the number of knots to this power: curves are learnt sooner (decision 57).
+_KNOTS_POWER = 0.3
 # The best guess of a mean with noise of deviation s: means anywhere in [-c, c] have variance c^2 / 3.
 _DOUBT = 3.0
 # Mean squares of the norm of centred rows count as at least this, in squared half-widths of all groups together.
@@ -72,6 +77,16 @@ def numeric_columns(geometry: Geometry) -> NDArray[np.bool_]:
     return numeric
 
 
+def block_weights(geometry: Geometry) -> Vector:
+    """(d,) The factors of the columns of blocks: 1 for numbers of their own, and for marks."""
+    weights = np.ones(geometry.d)
+    for first, size in (*geometry.blocks, *geometry.shared):
+        weights[first : first + size] = size**_BLOCK_POWER
+    for first, size, knots in geometry.hats:
+        weights[first : first + size] = knots**_KNOTS_POWER
+    return weights
+
+
 def column_sizes(geometry: Geometry) -> dict[str, tuple[int]]:
     """Shapes of the released blocks of the columns, in their order; no squares where there are no numbers."""
     numeric = int(numeric_columns(geometry).sum())
@@ -92,7 +107,7 @@ def frame_of(released: Mapping[str, Vector], plan: Plan) -> Frame:
     if SQUARES in released:
         variance[numeric] = np.maximum(released[SQUARES] / n - center[numeric] ** 2, 0.0)
     deviation = np.maximum(np.clip(np.sqrt(variance), _FLOOR * c, c), _NOISES * noise)
-    factors = np.where(numeric, (deviation / c) ** -_POWER, 1.0)
+    factors = np.where(numeric, (deviation / c) ** -_POWER, block_weights(geometry))
     factors /= math.sqrt(max(float(factors**2 @ variance), _LEAST_SPREAD))
     shrink = math.ldexp(1.0, -max(0, math.ceil(math.log2(_largest_norm(geometry, center, factors) * _ROOM))))
     return Frame(center, factors * shrink, shrink, geometry.intercept)
@@ -110,8 +125,9 @@ def intervals_of(released: Mapping[str, Vector], plan: Plan) -> tuple[Vector, Ve
         return None
     squares = np.zeros(plan.problem.geometry.d)
     squares[numeric_columns(plan.problem.geometry)] = released[SQUARES]
-    noise = blocks[SQUARES].deviation
-    return intervals(released[MEANS][columns], squares[columns], noise, plan.problem, columns)
+    noise, n = blocks[SQUARES].deviation, plan.problem.n_rows
+    assert n is not None
+    return intervals(released[MEANS][columns], squares[columns], noise, float(n), plan.problem, columns)
 
 
 def _largest_norm(geometry: Geometry, center: Vector, factors: Vector) -> float:

@@ -73,8 +73,9 @@ class ObjectivePerturbation(Tabled):
         Where n eps allows it, 10 % go to squares of the score: intervals then hold where the logistic model is wrong.
         `released_` holds the Hessian, and the squares.
     noise : {"smaller", "gaussian"}, default="smaller"
-        Where a delta was asked for, `"smaller"` takes pure noise if it is smaller than Gaussian noise: then the release
-        has no delta. `"gaussian"` keeps Gaussian noise, of which many releases cost less together.
+        Where a delta was asked for, `"smaller"` takes pure noise if it is smaller than Gaussian noise, or, with levels
+        in the bounds, a little larger: then the release has no delta. `"gaussian"` keeps Gaussian noise, of which many
+        releases cost less together.
 
     Raises
     ------
