@@ -1,7 +1,7 @@
 """Curves, lines and DP-EBM on the tables of the frontier: official test splits, declared bounds (an hour).
 
-    DPLR_DATA=<folder> python -m bench.peers.curves ours
-    DPLR_DATA=<folder> python -m bench.peers.curves ebm PYTHON
+    DPLR_DATA=<folder> python -m bench.peers.curves ours [TABLE ...]
+    DPLR_DATA=<folder> python -m bench.peers.curves ebm PYTHON [TABLE ...]
     python -m bench.peers.curves page
 
 Writes docs/papers/frontier/curves.csv: error of labels, R2 of numbers; mean, standard error and fits of each cell.
@@ -30,10 +30,10 @@ METHODS = {"line": None, "curves": 8, "curves, auto": "auto"}
 CELL = ["table", "model", "method", "delta", "eps"]
 
 
-def ours() -> pd.DataFrame:
+def ours(*names: str) -> pd.DataFrame:
     """Scores of dplr with all defaults, with lines and with curves."""
     lines = []
-    for name in TABLES:
+    for name in names or TABLES:
         table = table_of(name, os.environ["DPLR_DATA"])
         fits = FITS if len(table.X) < MANY else FITS_OF_MANY_ROWS
         for method, curves in METHODS.items():
@@ -134,7 +134,7 @@ def main(which: str, *rest: str) -> None:
     if which == "page":
         print(page())
         return
-    lines = ours() if which == "ours" else ebm(*rest)
+    lines = ours(*rest) if which == "ours" else ebm(*rest)
     if OUT.exists():
         old = pd.read_csv(OUT)
         same = old["method"].isin(set(lines["method"])) & old["table"].isin(set(lines["table"]))
