@@ -15,10 +15,9 @@ if TYPE_CHECKING:
     from dplr.fitting.planning import PublicFacts
 
 AUTO = "auto"
-# "auto" takes curves from this n eps on, k the numbers that would bend (decision record 57): without a delta the larger
-# of 5,000 and 1,000 k, with one that of 3,000 and 100 k^2.
-_LEAST_PURE, _PURE_PER_NUMBER = 5_000.0, 1_000.0
-_LEAST_GAUSSIAN, _GAUSSIAN_PER_SQUARE = 3_000.0, 100.0
+# "auto" takes curves from this n eps on, without a delta and with one, and from this many times the square of the number
+# of columns that would bend (decision record 57).
+_LEAST_PURE, _LEAST_GAUSSIAN, _PER_SQUARE = 5_000.0, 3_000.0, 120.0
 # How many knots they have, from that many times the least n eps on.
 _KNOTS = ((30.0, 24), (3.0, 12), (1.0, 8))
 
@@ -61,9 +60,7 @@ def curved_bounds(facts: PublicFacts, eps: float) -> tuple[Bounds | None, str]:
 def _least(facts: PublicFacts, bounds: Bounds) -> float:
     """The least n eps at which curves pay."""
     bent = sum(column.kind == "curve" for column in bounds.with_curves(FEWEST_KNOTS).columns)
-    if facts.delta > 0:
-        return max(_LEAST_GAUSSIAN, _GAUSSIAN_PER_SQUARE * bent**2)
-    return max(_LEAST_PURE, _PURE_PER_NUMBER * bent)
+    return max(_LEAST_GAUSSIAN if facts.delta > 0 else _LEAST_PURE, _PER_SQUARE * bent**2)
 
 
 def _against(facts: PublicFacts, eps: float) -> str:
