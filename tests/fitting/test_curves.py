@@ -136,3 +136,13 @@ def test_a_private_search_may_choose_between_a_line_and_curves():
     model = dplr.LinearRegression(bounds=BOUNDS, eps=5.0)
     search = dplr.PrivateSearch(model, {"curves": [None, 8]}).fit(X, y)
     assert search.best_params_ == {"curves": 8}
+
+
+def test_auto_takes_no_curves_that_bounds_cannot_have():
+    """Products of levels with curves may have too many columns, and knots may be too close: then a line is fitted."""
+    many = {"age": (18, 99), "w": {"levels": [f"level {k}" for k in range(300)]}}
+    close = {"age": (1.0, 1.0 + 2.0**-50)}
+    for features, products in ((many, [("age", "w")]), (close, [])):
+        bounds = dplr.Bounds(features, target=(0, 1), products=products)
+        plan = dplr.plan(model="linear", bounds=bounds, n_rows=10**7, eps=1.0, curves="auto")
+        assert any('curves = "auto": none, as' in fact for fact in plan.statement.assumptions)
