@@ -16,6 +16,8 @@ BOUNDS = dplr.Bounds(
     target=(-80, 80),
     products=[("a", "w")],
 )
+LINES = dplr.Bounds([(0, 10), (0, 20)], target=(-20, 20))
+NUMBERS = (np.random.default_rng(3).uniform(0, 10, (5000, 2)), np.random.default_rng(4).normal(0, 3, 5000))
 
 
 def rows(n=20_000, seed=0):
@@ -207,3 +209,35 @@ def test_reports_and_pictures_show_curves():
     assert len(drawing.axes[0].lines) == 3  # zero, all rows, one level
     page = report_html(est)
     assert "effect on the mean less its mean over the bounds" in page
+    assert "The line of a curve is its average slope" in page
+
+
+def test_reports_without_a_table_say_what_knots_are():
+    from dplr.report import report_html
+
+    options = {"model": "linear", "mechanism": "output", "bounds": LINES, "curves": 5, "eps": 50.0}
+    whole, narrow = (report_html(dplr.fit(*NUMBERS, ranges=ranges, **options)) for ranges in ("off", "on"))
+    assert "The line of a curve is its average slope" in whole
+    assert "Levels are compared" not in whole
+    assert "The line and the knots of a curve say something together alone" in narrow
+
+
+def test_a_model_without_numbers_has_no_curves_to_draw():
+    plots = pytest.importorskip("dplr.plots")
+    pytest.importorskip("matplotlib").use("Agg")
+    X, y = rows(2000)
+    est = dplr.fit(X, y, model="linear", bounds=dplr.Bounds({"w": {"levels": ["p", "q"]}}, target=(-80, 80)), eps=1.0)
+    assert len(est.effects()) == 0
+    with pytest.raises(ValueError, match="must have columns of numbers"):
+        plots.plot_curves(est)
+
+
+def test_a_refitted_model_has_no_curves_of_columns_that_it_lacks():
+    effects = fitted().refit(columns=["a"]).effects()
+    assert {curve.column for curve in effects} == {"a"}
+
+
+@pytest.mark.parametrize("mechanism", ["fm", "output"])
+def test_a_level_out_of_range_is_refused_with_and_without_bands(mechanism):
+    with pytest.raises(ValueError, match="level"):
+        fitted(50.0, mechanism).effects(level=1.0)

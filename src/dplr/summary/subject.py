@@ -109,12 +109,18 @@ def notes_of(layout: Layout | None, names: Collection[str], references: Mapping[
     """The notes of a table about its columns: these names, compared with these references."""
     if layout is None:
         return []
-    curves, parts = "", parts_of_curves(layout) & set(names)
-    if parts:
-        lines = zip(layout.features, layout.columns, layout.firsts, strict=False)
-        bends = [references.get(f) for f, c, j in lines if isinstance(c, Curve) and c.line and layout.names[j] in parts]
-        curves = CURVES if bends and set(bends) == {ITS_LINE} else PARTS
-    return [CLIPPED, *filter(None, [centred(layout.products, layout.features), curves])]
+    notes = centred(layout.products, layout.features), curves_note(layout, names, references)
+    return [CLIPPED, *filter(None, notes)]
+
+
+def curves_note(layout: Layout, names: Collection[str], references: Mapping[str, str]) -> str:
+    """What the line and the knots of curves among these names say; empty where there are none."""
+    parts = parts_of_curves(layout) & set(names)
+    lines = zip(layout.features, layout.columns, layout.firsts, strict=False)
+    bends = [references.get(f) for f, c, j in lines if isinstance(c, Curve) and c.line and layout.names[j] in parts]
+    if bends and set(bends) == {ITS_LINE}:
+        return CURVES
+    return PARTS if parts else ""
 
 
 def summarise(
