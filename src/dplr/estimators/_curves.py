@@ -117,7 +117,7 @@ class HasMonotone(HasCurves):
         NotFittedError
             `fit` was not called.
         ValueError, TypeError
-            A column is no curve, or a direction is unknown.
+            A column is no curve of the model, or a product multiplies its line; a direction is unknown.
 
         Privacy
         -------
