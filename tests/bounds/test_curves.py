@@ -152,3 +152,12 @@ def test_bounds_with_curves_change_numbers_that_measure_something_alone():
     assert flags.with_curves() is flags
     with pytest.raises(ValueError, match="from 3 to 256"):
         bounds.with_curves(2)
+
+
+def test_a_statement_tells_knots_apart_that_a_name_does_not():
+    """Or a fit might be resumed with other knots: it is known by its statement."""
+    first, second = (dplr.Bounds({"a": {"lower": 18, "upper": 99, "knots": [knot]}}) for knot in (30.0001, 30.0002))
+    assert first.coef_names == second.coef_names
+    plans = [dplr.plan(bounds=bounds, n_rows=1000, eps=1.0) for bounds in (first, second)]
+    assert plans[0].statement.assumptions != plans[1].statement.assumptions
+    assert any("knots: 18, 30.0001, 99" in fact for fact in plans[0].statement.assumptions)
