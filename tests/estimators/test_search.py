@@ -400,7 +400,8 @@ def test_auto_takes_the_curves_of_the_rows_that_a_fit_has(monkeypatch):
     candidates = [{"curves": None}, {"curves": "auto"}]
     public = X[:500], y[:500]
     compared = []
-    monkeypatch.setattr(dplr.PrivateSearch, "_best_on_public", lambda self, trials, *facts: compared.extend(trials) or 1)
+    first = lambda self, trials, *facts: compared.extend(trials) or 1  # noqa: E731
+    monkeypatch.setattr(dplr.PrivateSearch, "_best_on_public", first)
     search = dplr.PrivateSearch(model, candidates, method="public", public=public).fit(X[500:], y[500:])
     widths = [trial.ready.facts.layout.width for trial in compared]
     assert widths == [1, len(search.best_estimator_.coef_names_)]

@@ -36,9 +36,9 @@ class HasCurves:
         Returns
         -------
         Curves
-            One curve for each number of the model, and one for each level that it is multiplied by: values at its knots, less the
-            curve's mean over the bounds. With bands the values are estimates of the released equation, as in
-            `summary`, without ridge. They are of log odds, scores, means or log rates.
+            One curve for each number of the model, and one for each level that it is multiplied by: values at its
+            knots, less the curve's mean over the bounds. With bands the values are estimates of the released equation,
+            as in `summary`, without ridge. They are of log odds, scores, means or log rates.
 
         Raises
         ------

@@ -21,7 +21,14 @@ from dplr.mechanisms.protocol import Refitting, Tabled, chosen_columns
 from dplr.privacy.words import alarms
 from dplr.summary.clipped import clippings
 from dplr.summary.columns import (
-    Chosen, choose, compared_with, narrowed, null_directions, parts_of_curves, positions, user_units,
+    Chosen,
+    choose,
+    compared_with,
+    narrowed,
+    null_directions,
+    parts_of_curves,
+    positions,
+    user_units,
 )  # fmt: skip
 from dplr.summary.ends import Ends
 from dplr.summary.subject import Equation, Subject, all_ends, check_columns, joint_test, notes_of, summarise

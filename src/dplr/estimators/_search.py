@@ -246,7 +246,7 @@ class PrivateSearch(NotebookView, ChosenModel, MetaEstimatorMixin, BaseEstimator
         with silence():  # eps of fits to public rows promises nothing, and need not
             rows = len(Trial.of(*candidates[0], *self.public, eps).ready.memory.y)
             counted = self.estimator.neighbouring == "replace_one" and n_rows is not None
-            level = eps * n_rows / rows if counted else eps  # where curves="auto" takes what it takes of the private rows
+            level = eps * n_rows / rows if counted else eps  # where curves="auto" takes those of the private rows
             trials = [Trial.of(model, params, *self.public, level) for model, params in candidates]
             check_same_target(trials)
             check_same_columns(trials[0], Trial.of(*candidates[0], X, y, eps))
