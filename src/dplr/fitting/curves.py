@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from dplr.fitting.planning import PublicFacts
 
 AUTO = "auto"
-# "auto" takes curves from this n eps on, without a delta and with one, and from this many times the square of the number
-# of columns that would bend (decision record 57).
-_LEAST_PURE, _LEAST_GAUSSIAN, _PER_SQUARE = 5_000.0, 3_000.0, 120.0
+# "auto" takes curves from this n eps on, without a delta and with one, and from this many times g k^2, g the declared
+# columns and products and k those of them that would bend (decision record 57).
+_LEAST_PURE, _LEAST_GAUSSIAN, _PER_COLUMNS = 5_000.0, 3_000.0, 7.0
 # How many knots they have, from that many times the least n eps on.
 _KNOTS = ((30.0, 24), (3.0, 12), (1.0, 8))
 
@@ -60,7 +60,8 @@ def curved_bounds(facts: PublicFacts, eps: float) -> tuple[Bounds | None, str]:
 def _least(facts: PublicFacts, bounds: Bounds) -> float:
     """The least n eps at which curves pay."""
     bent = sum(column.kind == "curve" for column in bounds.with_curves(FEWEST_KNOTS).columns)
-    return max(_LEAST_GAUSSIAN if facts.delta > 0 else _LEAST_PURE, _PER_SQUARE * bent**2)
+    columns = len(bounds.columns) + len(bounds.products)
+    return max(_LEAST_GAUSSIAN if facts.delta > 0 else _LEAST_PURE, _PER_COLUMNS * columns * bent**2)
 
 
 def _against(facts: PublicFacts, eps: float) -> str:
