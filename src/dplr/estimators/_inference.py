@@ -34,7 +34,7 @@ from dplr.summary.ends import Ends
 from dplr.summary.subject import Equation, Subject, all_ends, check_columns, joint_test, notes_of, summarise
 from dplr.summary.table import Summary
 
-_SEARCHED = "The model was chosen among several on the same rows; the intervals do not count that."
+_SEARCHED = ("The model was chosen among several on the same rows; the intervals do not count that.",)
 _MONOTONE = "its curves were made monotone after the release, which is about the curves before"
 
 
@@ -111,7 +111,7 @@ class Inference:
         default = (columns, level, joint, coef_bound) == (None, 0.95, False, None)
         if default and (obstacle := self._obstacle()):
             fitted: Any = self
-            return table_without(fitted, obstacle, _choice_of(fitted))
+            return table_without(fitted, obstacle, _SEARCHED if fitted._searched else ())
         subject = self._subject(columns)
         check_flag("joint", joint)
         return summarise(subject, real_number("level", level), joint, coef_bound, most)
@@ -281,21 +281,17 @@ class Inference:
             references=selection.references,
             title=title_of(fitted),
             facts=facts_of(fitted.privacy_, target_of(fitted), readings[0].n_rows),
-            notes=(*notes_of(prep.layout, selection.names, selection.references), *_choice_of(fitted)),
-            against=_against(prep.layout, selection),
+            notes=(
+                *notes_of(prep.layout, selection.names, selection.references),
+                *(_SEARCHED if fitted._searched else ()),
+            ),
+            against=compared_with(prep.layout, selection.references, selection.coordinates),
             alarms=alarms(fitted.privacy_),
             advice=drowned(fitted),
             clipped={name: clipping for name, clipping in clippings(names, prep).items() if name in selection.names},
             full=full_factors(prep.layout),
             parts=parts_of_curves(prep.layout),
         )
-
-
-def _against(layout: Layout | None, selection: Chosen) -> list[str]:
-    """The reference level of each coefficient of a table."""
-    if layout is None:
-        return [""] * len(selection.names)
-    return compared_with(layout, selection.references, selection.coordinates)
 
 
 def check_intervals(record: Record, lacking: str) -> Tabled:
@@ -339,11 +335,6 @@ def _equations(
             small = reading.subset(keep)
         equations.append(Equation(label, small, units[np.ix_(keep, keep)], added[keep]))
     return equations
-
-
-def _choice_of(fitted: Any) -> tuple[str, ...]:
-    """The note of a table on how the model was chosen."""
-    return (_SEARCHED,) if fitted._searched else ()
 
 
 @dataclass(frozen=True, slots=True)

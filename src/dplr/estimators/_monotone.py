@@ -49,8 +49,8 @@ def monotone(fitted: Any, directions: Mapping[str, str]) -> Any:
     model._set_coef(coefs, np.atleast_1d(np.array(fitted.intercept_, np.float64)))
     model._monotone = {**fitted._monotone, **directions}
     listed = ", ".join(f"{name} {direction}" for name, direction in model._monotone.items())
-    words = [part for part in fitted.privacy_.solution if part != SAME_RELEASE and not part.startswith(_MADE)]
-    words = (*words, _MADE + listed, SAME_RELEASE)
+    others = [part for part in fitted.privacy_.solution if part != SAME_RELEASE and not part.startswith(_MADE)]
+    words = (*others, _MADE + listed, SAME_RELEASE)
     plan = fitted._record.plan
     model._record = replace(fitted._record, plan=replace(plan, statement=replace(plan.statement, solution=words)))
     model.privacy_ = replace(fitted.privacy_, solution=words)

@@ -86,8 +86,10 @@ def choose(
     return Chosen(shown, (*columns, *constant), references)
 
 
-def compared_with(layout: Layout, references: Mapping[str, str], coordinates: Sequence[int]) -> list[str]:
+def compared_with(layout: Layout | None, references: Mapping[str, str], coordinates: Sequence[int]) -> list[str]:
     """The reference level of the column of the table that each coefficient belongs to; empty for other columns."""
+    if layout is None:
+        return [""] * len(coordinates)
     spans = zip(layout.features, layout.firsts, layout.widths, strict=False)
     levels = {first + j: references[name] for name, first, width in spans if name in references for j in range(width)}
     for column, first in zip(layout.columns, layout.firsts, strict=False):
