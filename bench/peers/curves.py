@@ -81,9 +81,7 @@ def ebm(python: str, *names: str) -> pd.DataFrame:
 
 def write(table: Table, folder: pathlib.Path) -> None:
     """The table as DP-EBM reads it: transformed numbers with their bounds, levels as text."""
-    layout = table.bounds.for_columns(
-        list(table.bounds.names) if table.bounds.names else None, np.shape(table.X)[1]
-    )
+    layout = table.bounds.for_columns(list(table.bounds.names) if table.bounds.names else None, np.shape(table.X)[1])
     known: dict[str, object] = {}
     for part, X, y in (("train", table.X, table.y), ("test", table.held_X, table.held_y)):
         frame = pd.DataFrame({})

@@ -37,4 +37,5 @@ def test_encoding_curves(slower_than, monkeypatch):
     table, layout = as_table(frame()), BOUNDS.with_curves(8).layout
     native = Encoder(table, layout)
     monkeypatch.setattr(encoders, "native_feature", lambda *_: None)
-    slower_than(lambda: native.block(), lambda plain=Encoder(table, layout): plain.block(), 0.5)
+    plain = Encoder(table, layout)
+    slower_than(lambda: native.block(), lambda: plain.block(), 0.5)

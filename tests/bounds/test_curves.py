@@ -152,3 +152,22 @@ def test_bounds_with_curves_change_numbers_that_measure_something_alone():
     assert flags.with_curves() is flags
     with pytest.raises(ValueError, match="from 3 to 256"):
         bounds.with_curves(2)
+
+
+def test_a_statement_tells_knots_apart_that_a_name_does_not():
+    """Or a fit might be resumed with other knots: it is known by its statement."""
+    first, second = (dplr.Bounds({"a": {"lower": 18, "upper": 99, "knots": [knot]}}) for knot in (30.0001, 30.0002))
+    assert first.coef_names == second.coef_names
+    plans = [dplr.plan(bounds=bounds, n_rows=1000, eps=1.0) for bounds in (first, second)]
+    assert plans[0].statement.assumptions != plans[1].statement.assumptions
+    assert any("knots: 18, 30.0001, 99" in fact for fact in plans[0].statement.assumptions)
+
+
+def test_a_knot_and_a_column_have_names_of_their_own():
+    """Or the band of the one would be that of the other."""
+    flag = {"age at 18": (0, 1), "age": (18, 99)}
+    with pytest.raises(ValueError, match="names of their own"):
+        dplr.Bounds(flag).with_curves(3)
+    plan = dplr.plan(bounds=flag, n_rows=10**6, eps=1.0, curves="auto")
+    assert any("none, as the declared columns cannot have" in fact for fact in plan.statement.assumptions)
+    assert len(dplr.Bounds({"age at 18": (0, 20), "age": (18, 99)}).with_curves(3).coef_names) == 8

@@ -16,6 +16,8 @@ BOUNDS = dplr.Bounds(
     target=(-80, 80),
     products=[("a", "w")],
 )
+LINES = dplr.Bounds([(0, 10), (0, 20)], target=(-20, 20))
+NUMBERS = (np.random.default_rng(3).uniform(0, 10, (5000, 2)), np.random.default_rng(4).normal(0, 3, 5000))
 
 
 def rows(n=20_000, seed=0):
@@ -139,6 +141,7 @@ def test_monotone_curves_predict_in_one_direction_and_are_the_nearest(direction,
     assert "curves made monotone: a " + direction in model.privacy_.solution
     again = model.monotone({"a": direction})
     assert_allclose(again.coef_, model.coef_, atol=1e-9)
+    assert again.privacy_.solution == model.privacy_.solution
     assert est._monotone == {}
 
 
@@ -150,6 +153,35 @@ def test_a_curve_that_rises_already_stays_and_a_missing_value_too():
     est = dplr.fit(X, y, model="linear", bounds=bounds, mechanism="fm", eps=float("inf"))
     model = est.monotone({"a": "increasing"})
     assert_allclose(model.predict(X), est.predict(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("other", [(0, 1), (0, 50)])
+def test_a_curve_whose_line_is_multiplied_is_not_made_monotone(other):
+    """Its line would tilt it for other values of the other column."""
+    bounds = dplr.Bounds({"a": (0, 100), "b": other}, target=(-80, 80), products=[("a", "b")])
+    X, y = rows(2000)
+    est = dplr.fit(X, y, model="linear", bounds=bounds, curves=5, eps=1.0)
+    with pytest.raises(ValueError, match="whose line is no factor"):
+        est.monotone({"a": "increasing"})
+
+
+def test_a_part_of_a_curve_is_not_made_monotone():
+    """A file refuses coefficients outside the columns of the model."""
+    with pytest.raises(ValueError, match="as a whole"):
+        fitted().refit(columns=["a (line)", "a at 0", "b"]).monotone({"a": "increasing"})
+
+
+def test_monotone_curves_are_the_nearest_over_the_bounds():
+    """Of monotone sums of shares none is nearer, places alike; an end knot has half the share of another."""
+    X = np.linspace(0, 100, 3001)[:, np.newaxis]
+    bounds = dplr.Bounds([{"lower": 0, "upper": 100, "knots": 3, "line": False}], target=(0, 10))
+    est = dplr.fit(X, 5 - 4 * (X[:, 0] < 50) * (1 - X[:, 0] / 50), model="linear", bounds=bounds, eps=float("inf"),
+                   mechanism="fm")  # fmt: skip
+    model = est.monotone({"column 0": "decreasing"})
+    before, after = (np.array(one.effects(level=None)[0].values) for one in (est, model))
+    level = model.predict(X)
+    assert np.ptp(after) < 1e-6 < np.ptp(before)
+    assert_allclose(level, 1 * 0.25 + 5 * 0.5 + 5 * 0.25, atol=0.05)
 
 
 def test_monotone_models_have_no_intervals_of_another_equation_and_survive_a_file(tmp_path):
@@ -164,6 +196,9 @@ def test_monotone_models_have_no_intervals_of_another_equation_and_survive_a_fil
     loaded = dplr.load_model(tmp_path / "m.json")
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
     assert "made monotone" in loaded.summary().obstacle
+    loaded._monotone = {"a": "increasing"}
+    with pytest.raises(dplr.ModelFileError, match="directions that the curves have"):  # every file is read back
+        dplr.save_model(loaded, tmp_path / "forged.json")
 
 
 @pytest.mark.parametrize(
@@ -207,3 +242,35 @@ def test_reports_and_pictures_show_curves():
     assert len(drawing.axes[0].lines) == 3  # zero, all rows, one level
     page = report_html(est)
     assert "effect on the mean less its mean over the bounds" in page
+    assert "The line of a curve is its average slope" in page
+
+
+def test_reports_without_a_table_say_what_knots_are():
+    from dplr.report import report_html
+
+    options = {"model": "linear", "mechanism": "output", "bounds": LINES, "curves": 5, "eps": 50.0}
+    whole, narrow = (report_html(dplr.fit(*NUMBERS, ranges=ranges, **options)) for ranges in ("off", "on"))
+    assert "The line of a curve is its average slope" in whole
+    assert "Levels are compared" not in whole
+    assert "The line and the knots of a curve say something together alone" in narrow
+
+
+def test_a_model_without_numbers_has_no_curves_to_draw():
+    plots = pytest.importorskip("dplr.plots")
+    pytest.importorskip("matplotlib").use("Agg")
+    X, y = rows(2000)
+    est = dplr.fit(X, y, model="linear", bounds=dplr.Bounds({"w": {"levels": ["p", "q"]}}, target=(-80, 80)), eps=1.0)
+    assert len(est.effects()) == 0
+    with pytest.raises(ValueError, match="must have columns of numbers"):
+        plots.plot_curves(est)
+
+
+def test_a_refitted_model_has_no_curves_of_columns_that_it_lacks():
+    effects = fitted().refit(columns=["a"]).effects()
+    assert {curve.column for curve in effects} == {"a"}
+
+
+@pytest.mark.parametrize("mechanism", ["fm", "output"])
+def test_a_level_out_of_range_is_refused_with_and_without_bands(mechanism):
+    with pytest.raises(ValueError, match="level"):
+        fitted(50.0, mechanism).effects(level=1.0)

@@ -389,3 +389,23 @@ def test_the_statement_of_a_partition_has_the_number_of_all_records():
     search = dplr.PrivateSearch(logistic(eps=4.0), {"l2": [0.01, 0.1]}).fit(*rows(600))
     said = " ".join(search.privacy_.assumptions)
     assert "a part of its own of all 600 records (the number of records above is that of the part)" in said
+
+
+def test_auto_takes_the_curves_of_the_rows_that_a_fit_has(monkeypatch):
+    """Of the private rows, however few public ones compare the candidates; and of a part, where it has a part."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 10, (20_000, 1))
+    y = np.abs(X[:, 0] - 5)
+    model = dplr.LinearRegression(eps=1.0, bounds=dplr.Bounds([(0, 10)], target=(0, 5)))
+    candidates = [{"curves": None}, {"curves": "auto"}]
+    public = X[:500], y[:500]
+    compared = []
+    first = lambda self, trials, *facts: compared.extend(trials) or 1  # noqa: E731
+    monkeypatch.setattr(dplr.PrivateSearch, "_best_on_public", first)
+    search = dplr.PrivateSearch(model, candidates, method="public", public=public).fit(X[500:], y[500:])
+    widths = [trial.ready.facts.layout.width for trial in compared]
+    assert widths == [1, len(search.best_estimator_.coef_names_)]
+    assert widths[1] > 1
+    parts = dplr.PrivateSearch(model, [{"curves": "auto"}, {"curves": "auto", "l2": 0.1}], method="partition").fit(X, y)
+    facts = [fact for fact in parts.privacy_.assumptions if "curves" in fact]
+    assert "n eps = 6,667 is at least 5,000" in facts[0]

@@ -136,3 +136,26 @@ def test_a_private_search_may_choose_between_a_line_and_curves():
     model = dplr.LinearRegression(bounds=BOUNDS, eps=5.0)
     search = dplr.PrivateSearch(model, {"curves": [None, 8]}).fit(X, y)
     assert search.best_params_ == {"curves": 8}
+
+
+def test_auto_takes_no_curves_that_bounds_cannot_have():
+    """Products of levels with curves may have too many columns, and knots may be too close: then a line is fitted."""
+    many = {"age": (18, 99), "w": {"levels": [f"level {k}" for k in range(300)]}}
+    close = {"age": (1.0, 1.0 + 2.0**-50)}
+    for features, products in ((many, [("age", "w")]), (close, [])):
+        bounds = dplr.Bounds(features, target=(0, 1), products=products)
+        plan = dplr.plan(model="linear", bounds=bounds, n_rows=10**7, eps=1.0, curves="auto")
+        assert any('curves = "auto": none, as' in fact for fact in plan.statement.assumptions)
+
+
+@pytest.mark.parametrize("knots", [None, 4, [20, 30, 40]])
+def test_a_fit_of_curves_starts_with_a_model_that_has_them(knots):
+    X, y = rows()
+    own = {"a": {"lower": 0, "upper": 100, "knots": knots} if isinstance(knots, list) else (0, 100), "b": (0, 1)}
+    options = {"model": "linear", "eps": 1.0, "ranges": "off"}
+    curves = None if isinstance(knots, list) else knots
+    other = dplr.fit(X, y, bounds=dplr.Bounds(own, target=(-60, 60)), curves=curves, **options)
+    with pytest.raises(ValueError, match="must have the curves of this fit"):
+        dplr.fit(X, y, bounds=BOUNDS, curves=5, public=other, **options)
+    same = dplr.fit(X, y, bounds=BOUNDS, curves=5, **options)
+    assert dplr.fit(X, y, bounds=BOUNDS, curves=5, public=same, **options).coef_names_ == same.coef_names_

@@ -92,7 +92,7 @@ class Curve(Numeric):
     def __str__(self) -> str:
         """The values in the words of a statement."""
         even = isinstance(self.knots, int)
-        listed = f"{self.knots} even" if even else ", ".join(labels_of(self.knot_values))
+        listed = f"{self.knots} even" if even else ", ".join(map(short, self.knot_values))
         return f"{self.straight}, knots: {listed}" + ("" if self.line else ", without a line")
 
 

@@ -153,8 +153,8 @@ class Bounds:
         if layout.width > MAX_FEATURES:
             rule = f"must have at most {MAX_FEATURES} columns, one per level"
             raise ValueError(sentence("bounds", rule, layout.width))
-        if self.products:
-            check_names(self.products, layout.features, replace(layout, products=()).names)
+        if self.products or layout.hats:
+            check_names(self.products, layout.features, replace(layout, products=()).names, unique=bool(layout.hats))
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Self:

@@ -204,13 +204,19 @@ def centred(products: Sequence[Product], features: Sequence[str]) -> str:
     )
 
 
-def check_names(products: Sequence[Product], features: Sequence[str], singles: Sequence[str]) -> None:
-    """Every column of the model has a name of its own: `singles` are those that are no products."""
+def check_names(products: Sequence[Product], features: Sequence[str], singles: Sequence[str], unique: bool) -> None:
+    """Every column of the model has a name of its own: `singles` are those that are no products.
+
+    These too are checked where they must be `unique`: bands of curves find coefficients by their names.
+    """
     letters = sum(product.letters(features) for product in products)
     if letters > _MOST_LETTERS:
         rule = f"must have names of at most {_MOST_LETTERS} characters together"
         raise ValueError(sentence("products", rule, letters, "Shorten the levels."))
     names = set(singles)
+    if unique and len(names) < len(singles):
+        twice = next(name for name in singles if singles.count(name) > 1)
+        raise ValueError(sentence("bounds", "must make columns with names of their own", twice, "Rename a column."))
     for product in products:
         for name in product.names(features):
             if name in names:

@@ -81,8 +81,8 @@ def privacy_options(function: Function) -> Function:
             help="Spend a share of eps to find where numbers lie within their bounds; auto: where records are many and "
             "the fit has no intervals."),
         click.option("--curves", type=Knots(), default=None,
-            help="Curves of this many knots beside each number that measures something; auto: some where they pay. A line "
-            "without."),
+            help="Curves of this many knots beside each number that measures something; auto: some where they pay. A "
+            "line without."),
         click.option("--no-intercept", is_flag=True, help="Force the model through zero."),
         click.option("--l2", type=Ridge(), default="auto", show_default=True,
             help="Ridge of the scaled problem's mean objective; auto is a function of public facts."),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplr._kit.validation import sentence
 from dplr.estimators._monotone import monotone
-from dplr.inference.intervals import intervals
+from dplr.fitting.release import Record
+from dplr.inference.intervals import check_level, intervals
+from dplr.mechanisms.protocol import chosen_columns
 from dplr.summary.columns import INTERCEPT
 from dplr.summary.curves import Bands, ColumnCurve, Curves, Points, curves_of, ordered, points_of, words_of
 from dplr.summary.subject import Equation, Subject
@@ -34,9 +36,9 @@ class HasCurves:
         Returns
         -------
         Curves
-            One curve for each number, and one for each level that it is multiplied by: values at its knots, less the
-            curve's mean over the bounds. With bands the values are estimates of the released equation, as in
-            `summary`, without ridge. They are of log odds, scores, means or log rates.
+            One curve for each number of the model, and one for each level that it is multiplied by: values at its
+            knots, less the curve's mean over the bounds. With bands the values are estimates of the released equation,
+            as in `summary`, without ridge. They are of log odds, scores, means or log rates.
 
         Raises
         ------
@@ -63,7 +65,7 @@ class HasCurves:
         >>> [round(value, 1) for value in est.effects()["column 0"].values]
         [2.5, -2.5, 2.5]
         """
-        obstacle = self._obstacle()  # type: ignore[attr-defined]
+        obstacle, level = self._obstacle(), None if level is None else check_level(level)  # type: ignore[attr-defined]
         names, layout = self._columns_of_table()  # type: ignore[attr-defined]
         if layout is None:
             remedy = "Without bounds nobody knows where a curve begins and ends."
@@ -82,10 +84,12 @@ class HasCurves:
         return Curves(ordered(every), words_of(subject.equations[0].reading.estimand), words)
 
     def _along_columns(self) -> list[Points]:
-        """The places of every number."""
-        fitted: Any = self
-        prep = fitted._record.prep
-        return points_of(prep.layout, prep.counted, np.array(prep.ends, np.float64).T)
+        """The places of every number that the model has."""
+        record: Record = cast(Any, self)._record
+        prep, kept = record.prep, chosen_columns(record.mechanism)
+        assert prep.layout is not None
+        every = points_of(prep.layout, prep.counted, np.array(prep.ends, np.float64).T)
+        return every if kept is None else [points for points in every if points.of(np.array(kept)).rows.any()]
 
 
 class HasMonotone(HasCurves):
@@ -113,7 +117,7 @@ class HasMonotone(HasCurves):
         NotFittedError
             `fit` was not called.
         ValueError, TypeError
-            A column is no curve, or a direction is unknown.
+            A column is no curve of the model, or a product multiplies its line; a direction is unknown.
 
         Privacy
         -------

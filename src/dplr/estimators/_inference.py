@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplr._kit.validation import capital, check_flag, real_number, sentence
 from dplr.bounds.layout import Layout
-from dplr.bounds.products import centred
 from dplr.estimators._heading import drowned, facts_of, table_without, target_of, title_of
 from dplr.fitting.aims import full_factors
 from dplr.fitting.release import Record
@@ -21,14 +20,21 @@ from dplr.inference.intervals import ScoreTest
 from dplr.mechanisms.protocol import Refitting, Tabled, chosen_columns
 from dplr.privacy.words import alarms
 from dplr.summary.clipped import clippings
-from dplr.summary.columns import Chosen, choose, compared_with, null_directions, parts_of_curves, positions, user_units
+from dplr.summary.columns import (
+    Chosen,
+    choose,
+    compared_with,
+    narrowed,
+    null_directions,
+    parts_of_curves,
+    positions,
+    user_units,
+)  # fmt: skip
 from dplr.summary.ends import Ends
-from dplr.summary.subject import Equation, Subject, all_ends, check_columns, joint_test, summarise
+from dplr.summary.subject import Equation, Subject, all_ends, check_columns, joint_test, notes_of, summarise
 from dplr.summary.table import Summary
 
-CLIPPED = "Numbers count as clipped to their bounds; the coefficients are those of the clipped columns."
-CURVES = "The line of a curve is its average slope; its knots are deviations from the line: see effects()."
-_SEARCHED = "The model was chosen among several on the same rows; the intervals do not count that."
+_SEARCHED = ("The model was chosen among several on the same rows; the intervals do not count that.",)
 _MONOTONE = "its curves were made monotone after the release, which is about the curves before"
 
 
@@ -105,7 +111,7 @@ class Inference:
         default = (columns, level, joint, coef_bound) == (None, 0.95, False, None)
         if default and (obstacle := self._obstacle()):
             fitted: Any = self
-            return table_without(fitted, obstacle, _notes(fitted, fitted._record))
+            return table_without(fitted, obstacle, _SEARCHED if fitted._searched else ())
         subject = self._subject(columns)
         check_flag("joint", joint)
         return summarise(subject, real_number("level", level), joint, coef_bound, most)
@@ -268,28 +274,24 @@ class Inference:
             raise ValueError(
                 sentence("columns", f'must be None with mechanism="{mechanism.about.name}"', columns, remedy)
             )
-        selection = choose(names, prep.layout, prep.geometry.intercept > 0, kept)
+        selection = choose(names, prep.layout, prep.geometry.intercept > 0, kept, narrowed(prep))
         return Subject(
             equations=_equations(fitted, record, mechanism, readings, selection),
             names=selection.names,
             references=selection.references,
             title=title_of(fitted),
             facts=facts_of(fitted.privacy_, target_of(fitted), readings[0].n_rows),
-            notes=_notes(fitted, record),
-            against=_against(prep.layout, selection),
+            notes=(
+                *notes_of(prep.layout, selection.names, selection.references),
+                *(_SEARCHED if fitted._searched else ()),
+            ),
+            against=compared_with(prep.layout, selection.references, selection.coordinates),
             alarms=alarms(fitted.privacy_),
             advice=drowned(fitted),
             clipped={name: clipping for name, clipping in clippings(names, prep).items() if name in selection.names},
             full=full_factors(prep.layout),
             parts=parts_of_curves(prep.layout),
         )
-
-
-def _against(layout: Layout | None, selection: Chosen) -> list[str]:
-    """The reference level of each coefficient of a table."""
-    if layout is None:
-        return [""] * len(selection.names)
-    return compared_with(layout, selection.references, selection.coordinates)
 
 
 def check_intervals(record: Record, lacking: str) -> Tabled:
@@ -333,20 +335,6 @@ def _equations(
             small = reading.subset(keep)
         equations.append(Equation(label, small, units[np.ix_(keep, keep)], added[keep]))
     return equations
-
-
-def notes_of(layout: Layout) -> list[str]:
-    """The notes of a table about its columns."""
-    curves = CURVES if parts_of_curves(layout) else ""
-    return [CLIPPED, *filter(None, [centred(layout.products, layout.features), curves])]
-
-
-def _notes(fitted: Any, record: Record) -> tuple[str, ...]:
-    """The notes of a table: its assumptions about the columns."""
-    layout = record.prep.layout
-    notes = [] if layout is None else notes_of(layout)
-    notes += [_SEARCHED] if fitted._searched else []
-    return tuple(notes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,14 @@ from dplr._kit.validation import check_choice, sentence
 from dplr.bounds.curves import Curve
 from dplr.bounds.kinds import middle
 from dplr.bounds.layout import Layout
+from dplr.bounds.scaling import Prep
 from dplr.estimators._refit import SAME_RELEASE
+from dplr.mechanisms.protocol import chosen_columns
 
 Vector = NDArray[np.float64]
 
 DIRECTIONS = ("increasing", "decreasing")
+_MADE = "curves made monotone: "
 
 
 def monotone(fitted: Any, directions: Mapping[str, str]) -> Any:
@@ -29,20 +32,25 @@ def monotone(fitted: Any, directions: Mapping[str, str]) -> Any:
         remedy = 'Such as {"age": "increasing"}.'
         raise TypeError(sentence("directions", "must be a mapping of columns to directions", directions, remedy))
     places = {name: _place(layout, name) for name in directions}
+    chosen = chosen_columns(fitted._record.mechanism)
+    for name, place in places.items():
+        assert layout is not None
+        if chosen is not None and not set(columns_of(layout, place)) <= set(chosen):
+            remedy = "Make the model of all columns of the curve."
+            raise ValueError(sentence("directions", "must name curves that the model has as a whole", name, remedy))
     for name, direction in directions.items():
         check_choice(f"directions[{name!r}]", direction, DIRECTIONS)
     assert layout is not None
-    ends = np.array(fitted._record.prep.ends, np.float64).T
     coefs = np.atleast_2d(np.array(fitted.coef_, np.float64))
     for coef in coefs:
         for name, place in places.items():
-            _project(layout, place, ends, directions[name] == DIRECTIONS[0], coef)
+            project(fitted._record.prep, place, directions[name], coef)
     model = copy.copy(fitted)
     model._set_coef(coefs, np.atleast_1d(np.array(fitted.intercept_, np.float64)))
     model._monotone = {**fitted._monotone, **directions}
     listed = ", ".join(f"{name} {direction}" for name, direction in model._monotone.items())
-    words = tuple(part for part in fitted.privacy_.solution if part != SAME_RELEASE)
-    words = (*words, f"curves made monotone: {listed}", SAME_RELEASE)
+    others = [part for part in fitted.privacy_.solution if part != SAME_RELEASE and not part.startswith(_MADE)]
+    words = (*others, _MADE + listed, SAME_RELEASE)
     plan = fitted._record.plan
     model._record = replace(fitted._record, plan=replace(plan, statement=replace(plan.statement, solution=words)))
     model.privacy_ = replace(fitted.privacy_, solution=words)
@@ -58,15 +66,34 @@ def _place(layout: Layout | None, name: str) -> int:
     if name not in curves:
         remedy = "Declare knots for it, or fit with curves=8."
         raise ValueError(sentence("directions", f"must name curves, {curves[:20]}", name, remedy))
-    return features.index(name)
+    place = features.index(name)
+    assert layout is not None
+    if product := tilted(layout, place):
+        remedy = "Leave out the product: there the curve is another one for each value of the other column."
+        raise ValueError(sentence("directions", "must name curves whose line is no factor", product, remedy))
+    return place
 
 
-def _project(layout: Layout, place: int, ends: Vector, increasing: bool, coef: Vector) -> None:
+def tilted(layout: Layout, place: int) -> str:
+    """The first product that has the line of a curve as a factor, in words; empty where there is none."""
+    tilts = [p for p in layout.products if place in p.places and p.curve is not layout.columns[place]]
+    return tilts[0].said(layout.features) if tilts else ""
+
+
+def columns_of(layout: Layout, place: int) -> range:
+    """The columns of the model that hold a curve of the table: its line, its knots, its mark."""
+    return range(layout.firsts[place], layout.firsts[place] + layout.widths[place])
+
+
+def project(prep: Prep, place: int, direction: str, coef: Vector) -> None:
     """Take the curves of one column to the nearest monotone ones, in place; the line goes into the knots."""
+    layout, ends, increasing = prep.layout, np.array(prep.ends, np.float64).T, direction == DIRECTIONS[0]
+    assert layout is not None
     column, first = layout.columns[place], layout.firsts[place]
     assert isinstance(column, Curve)
     places = np.array(column.places)
     weights = np.gradient(places)  # of the knots, evenly over the bounds
+    weights[[0, -1]] /= 2
     knots = slice(first + column.line, first + column.line + len(places))
     values = coef[knots].copy()
     if column.line:

@@ -207,7 +207,9 @@ class PrivateSearch(NotebookView, ChosenModel, MetaEstimatorMixin, BaseEstimator
     def _fit_private(self, X: Any, y: Any, candidates: list[tuple[Any, Any]], ledger: Budget) -> Self:
         """Plan, reserve all of it, check the values, then search."""
         eps = self.estimator.eps
-        trials = [Trial.of(model, params, X, y, eps) for model, params in candidates]
+        # curves="auto" looks at n eps: of a partition that of a part
+        level = eps / (len(candidates) + 1) if self.method == PARTITION else eps
+        trials = [Trial.of(model, params, X, y, level) for model, params in candidates]
         check_same_target(trials)
         facts = [trial.ready.facts for trial in trials]
         check_promise([eps], facts[0], self.estimator.large_delta)
@@ -242,7 +244,10 @@ class PrivateSearch(NotebookView, ChosenModel, MetaEstimatorMixin, BaseEstimator
         check_other_rows(self.public, X)
         eps, n_rows = self.estimator.eps, self._public_rows(X)
         with silence():  # eps of fits to public rows promises nothing, and need not
-            trials = [Trial.of(model, params, *self.public, eps) for model, params in candidates]
+            rows = len(Trial.of(*candidates[0], *self.public, eps).ready.memory.y)
+            counted = self.estimator.neighbouring == "replace_one" and n_rows is not None
+            level = eps * n_rows / rows if counted else eps  # where curves="auto" takes those of the private rows
+            trials = [Trial.of(model, params, *self.public, level) for model, params in candidates]
             check_same_target(trials)
             check_same_columns(trials[0], Trial.of(*candidates[0], X, y, eps))
             place = self._best_on_public(trials, eps, n_rows)

@@ -69,10 +69,15 @@ def _against(facts: PublicFacts, eps: float) -> str:
     bounds = facts.bounds
     if bounds is None or facts.features is not None:
         return "no columns are declared"
-    if bounds.with_curves(FEWEST_KNOTS) is bounds:
-        return "no declared number measures something"
-    if bounds.layout.width + _KNOTS[0][1] * len(bounds.columns) > MAX_FEATURES:
+    most = _KNOTS[0][1]
+    if bounds.layout.width + most * len(bounds.columns) > MAX_FEATURES:
         return f"there might be more than {MAX_FEATURES} columns"
+    try:
+        every = [bounds.with_curves(knots) for knots in (FEWEST_KNOTS, *(knots for _, knots in _KNOTS))]
+        if every[0] is bounds:
+            return "no declared number measures something"
+    except ValueError:  # products with more columns, names that are taken, or knots that are too close
+        return f"the declared columns cannot have up to {most} knots"
     if facts.n_rows is None:
         return "the number of rows is private"
     least = _least(facts, bounds)

@@ -292,11 +292,14 @@ def _read_model(pair: Any, n_features: int, fit_intercept: bool, promise: str = 
 
 
 def _check_names(public: Any, layout: Layout) -> None:
-    """Refuse a model of this package whose coefficients are of the same columns in another order."""
+    """Refuse a model of this package whose coefficients are of the same columns in another order, or of other knots."""
     names = getattr(public, "coef_names_", layout.names) if hasattr(public, "coef_") else layout.names
     if layout.named and sorted(names) == sorted(layout.names) and tuple(names) != layout.names:
         rule = f"must have its coefficients in the order of the bounds, {list(layout.names)}"
         raise ValueError(sentence("public", rule, list(names), "Give a vector in that order."))
+    if layout.named and layout.hats and tuple(names) != layout.names:
+        remedy = "Start with a model that has them, or with public data."
+        raise ValueError(sentence("public", "must have the curves of this fit", list(names), remedy))
 
 
 def _read_data(X: Any, y: Any, n_features: int, columns: Sequence[str] | None, layout: Layout | None) -> PublicData:

@@ -122,7 +122,7 @@ def intervals(
         A contrast is zero, not finite or of another length; a level or bound is out of range.
     """
     contrasts = _checked_contrasts(reading, contrasts)
-    alpha = (1 - _checked_level(level)) / (max(len(contrasts), 1) if joint else 1)
+    alpha = (1 - check_level(level)) / (max(len(contrasts), 1) if joint else 1)
     z = _quantile(alpha)
     points, verdict = _surely(reading, contrasts, alpha, _reach(reading, coef_bound), coef_bound is not None)
     origin = contrasts @ reading.center
@@ -397,7 +397,8 @@ def _reach(reading: Reading, coef_bound: float | None) -> float:
     return value / abs(reading.factor)
 
 
-def _checked_level(level: float) -> float:
+def check_level(level: float) -> float:
+    """The level of an interval, checked."""
     value = real_number("level", level)
     if not 0.5 <= value < 1:
         raise ValueError(sentence("level", "must be at least 0.5 and below 1", value, "0.95 is usual."))

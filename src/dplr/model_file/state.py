@@ -295,7 +295,7 @@ def _set_model(fitted: Any, values: dict[str, Any], prep: Prep) -> None:
     if "weight_column" in values:
         fitted._weight_column = values["weight_column"]
     if "monotone" in values:
-        check_monotone(values["monotone"], prep)
+        check_monotone(values["monotone"], prep, np.atleast_2d(coef))
         fitted._monotone = values["monotone"]
     fitted.n_features_in_, fitted.target_name_ = values["n_features"], values["target_name"]
     if values["feature_names"] is not None:

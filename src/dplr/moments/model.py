@@ -14,7 +14,7 @@ from dplr.bounds.kinds import Pair
 from dplr.bounds.layout import Layout
 from dplr.estimators._curves import HasCurves
 from dplr.estimators._heading import facts_of
-from dplr.estimators._inference import Inference, notes_of, within
+from dplr.estimators._inference import Inference, within
 from dplr.inference.reading import Reading
 from dplr.moments import ABOUT
 from dplr.moments.equation import determination, reading_of, user_units
@@ -27,7 +27,7 @@ from dplr.privacy.words import alarms
 from dplr.rows import as_table, predictors
 from dplr.summary.columns import choose, compared_with, parts_of_curves, positions
 from dplr.summary.curves import Points, points_of
-from dplr.summary.subject import Equation, Subject
+from dplr.summary.subject import Equation, Subject, notes_of
 
 
 class MomentModel(Inference, HasCurves):
@@ -172,7 +172,7 @@ class MomentModel(Inference, HasCurves):
             references=shown.references,
             title=f"{self._title} from {ABOUT.title}",
             facts=self._facts,
-            notes=tuple(notes_of(layout)),
+            notes=tuple(notes_of(layout, shown.names, shown.references)),
             against=compared_with(layout, shown.references, shown.coordinates),
             alarms=alarms(self.privacy_),
             advice=self._advice,

@@ -23,6 +23,7 @@ from dplr.planner.assumptions import Assumptions
 from dplr.planner.population import MadeUp, NotebookView, Population, coded_bounds, halves, read_sample
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import LOSSES, SQUARED, Loss
+from dplr.summary.columns import INTERCEPT
 
 _ENTRIES = 2_000_000  # numbers of one simulated table: a second of noisy gradient descent
 _SCORED = 10_000  # rows that are scored
@@ -139,9 +140,12 @@ class Simulator:
         return [list(results) for results in zip(*every, strict=True)]
 
     def interval_widths(
-        self, mechanism: MechanismLike, eps: float, delta: float, n_rows: int, level: float
+        self, mechanism: MechanismLike, eps: float, delta: float, n_rows: int, level: float, places: Sequence[int]
     ) -> NDArray[np.float64]:
-        """(fits, coefficients) widths of the confidence intervals; over classes, their mean."""
+        """(fits, places) widths of the confidence intervals of these coefficients; over classes, their mean.
+
+        A fit has a further knot where a range of its own narrowed the line of a curve.
+        """
         rows, widths = self.rows_for(n_rows), []
         for number in range(self.assume.tables):
             (X, y), _ = self._table(number, rows)
@@ -149,7 +153,9 @@ class Simulator:
             for est in self._fit(X, y, mechanism, repeated, delta, number):
                 intervals = est.conf_int(level)
                 models = [intervals] if isinstance(next(iter(intervals.values())), tuple) else intervals.values()
-                widths.append(np.mean([[high - low for low, high in ends.values()] for ends in models], axis=0))
+                names = (*est.coef_names_, INTERCEPT)
+                ends_of = [[ends[names[place]] for place in places] for ends in models]
+                widths.append(np.mean([[high - low for low, high in ends] for ends in ends_of], axis=0))
         return np.array(widths)
 
     def references(self, n_rows: int) -> list[Reference]:

@@ -114,9 +114,10 @@ def widths_of(facts: PublicFacts, eps: float, assume: Assumptions, large_delta: 
         raise ValueError(sentence("mechanism", rule, name, f"{capital(lacking)}."))
     assert facts.n_rows is not None
     simulated = simulator(facts, assume)
-    widths = simulated.interval_widths(planned.mechanism, eps, facts.delta, facts.n_rows, LEVEL)
-    plain = simulated.interval_widths(planned.mechanism, math.inf, facts.delta, facts.n_rows, LEVEL)
     selection = choose(simulated.names, facts.layout, facts.fit_intercept, chosen_columns(planned.mechanism))
+    shown = LEVEL, selection.coordinates
+    widths = simulated.interval_widths(planned.mechanism, eps, facts.delta, facts.n_rows, *shown)
+    plain = simulated.interval_widths(planned.mechanism, math.inf, facts.delta, facts.n_rows, *shown)
     assumptions = [*simulated.assumed]
     rows = simulated.rows_for(facts.n_rows)
     if rows < facts.n_rows:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dplr._kit.validation import check_count
+from dplr._kit.validation import check_count, sentence
 from dplr.plots._drawing import QUIET, WIDTH, color_of, figure, legend, marker_of, short, tidy
 from dplr.plots._view import loss_words, read_model
 from dplr.summary.curves import ColumnCurve, Curves
@@ -67,6 +67,8 @@ def plot_curves(est: Any, *, level: float | None = 0.95, most: int = 12) -> Figu
     model, most = read_model(est), check_count("most", most)
     curves = est.effects(level=level)
     names = list(dict.fromkeys(curve.column for curve in curves))[:most]
+    if not names:
+        raise ValueError(sentence("est", "must have columns of numbers", "none", "Levels have no curves."))
     across = min(_ACROSS, len(names))
     down = math.ceil(len(names) / across)
     drawing = figure("plot_curves", WIDTH, 0.6 + _HEIGHT * down)

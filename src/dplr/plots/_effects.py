@@ -13,6 +13,7 @@ from dplr.plots._view import Model, printable
 from dplr.privacy.estimand import Estimand
 from dplr.summary.columns import INTERCEPT, compared_with
 from dplr.summary.contrasts import Contrasts, contrasts, deviations
+from dplr.summary.subject import curves_note
 from dplr.summary.table import Line, Summary
 
 LARGEST_TABLE = 50  # columns of a model whose intervals are computed for a picture: seconds
@@ -37,6 +38,7 @@ class Effects:
     estimand : what the values are a change of; None where nobody says.
     table : the regression table that values and ends are from; None where they are the model's own.
     lacking : why there is no such table; empty where there is one.
+    curves : what the coefficients of curves say; empty where there are none, or a table that says it.
     """
 
     names: tuple[str, ...]
@@ -49,6 +51,7 @@ class Effects:
     estimand: Estimand | None
     table: Summary | None
     lacking: str
+    curves: str = ""
 
     @property
     def kind(self) -> str:
@@ -86,7 +89,14 @@ def read_effects(est: Any, model: Model) -> Effects:
         estimand=model.estimand,
         table=None,
         lacking=lacking,
+        curves=_curves(model, model_contrasts),
     )
+
+
+def _curves(model: Model, model_contrasts: Contrasts) -> str:
+    """What the coefficients of curves say; empty where there are none."""
+    layout = None if model.prep is None else model.prep.layout
+    return "" if layout is None else curves_note(layout, model_contrasts.names, model_contrasts.references)
 
 
 def _against(model: Model, model_contrasts: Contrasts) -> tuple[str, ...]:

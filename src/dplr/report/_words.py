@@ -14,6 +14,7 @@ from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Neighbouring, Pure
 from dplr.privacy.statement import PrivacyStatement
 from dplr.privacy.words import bound, delta_words, guess
+from dplr.summary.columns import ITS_LINE
 
 MODELS = {
     "logistic": "A logistic regression",
@@ -198,7 +199,7 @@ def meaning(model: Model, effects: Effects) -> list[str]:
     else:
         values = f"values{_less(model)}"
         sentences = [f"The sum of coefficients times {values}, plus the intercept, is a score: above 0 means {label}."]
-    if any(effects.against):
+    if set(effects.against) - {"", ITS_LINE}:
         sentences.append("Levels are compared with a reference level, which has the number 0.")
     return [" ".join(sentences), _uncertainty(model, effects)]
 
@@ -254,6 +255,8 @@ def reading(model: Model, effects: Effects, scale: list[tuple[str, str]]) -> lis
         )
     if effects.table is None and (centre := _centred(model)):  # a table has it among its notes
         hints.append(printable(centre))
+    if effects.curves:
+        hints.append(effects.curves)
     if model.reach is not None and len(effects.values) == 1:
         hints.append("Columns have different units. To compare them, look at the effect across their bounds.")
     if model.reach is not None and not model.released:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ from dplr.inference.reading import Reading
 from dplr.privacy.estimand import Estimand
 
 INTERCEPT = "(intercept)"
+ITS_LINE = "its line"  # what the knots of a curve are compared with
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -49,23 +50,29 @@ def positions(names: Sequence[str], layout: Layout | None, entries: Sequence[str
     return tuple(sorted({position for name in entries for position in places[name]}))
 
 
-def choose(names: Sequence[str], layout: Layout | None, intercept: bool, kept: Sequence[int] | None) -> Chosen:
-    """Which coefficients a table has, of the columns `kept` (None: all).
+def choose(
+    names: Sequence[str],
+    layout: Layout | None,
+    intercept: bool,
+    kept: Sequence[int] | None,
+    narrow: Collection[int] = (),
+) -> Chosen:
+    """Which coefficients a table has, of the columns `kept` (None: all); those of `narrow` have narrower ranges.
 
     With an intercept, levels of which each has a column add up to the constant, and no data tell them apart from it.
     The first level is then the reference: its column is left out. So is the first knot of a curve, whose knots add up
-    to the constant too; its last one, where it has a line, which is a sum of the knots; and the first knot of each
-    level's curve, whose knots add up to the level.
+    to the constant too; its last one, where it has a line in the declared bounds, which is a sum of the knots; and the
+    first knot of each level's curve, whose knots add up to the level.
     """
     columns = list(range(len(names))) if kept is None else list(kept)
     references: dict[str, str] = {}
     spans = zip(layout.features, layout.columns, layout.firsts, strict=False) if layout is not None else ()
-    spare = {} if layout is None else spare_knots(layout, intercept, columns)
+    spare = {} if layout is None else spare_knots(layout, intercept, columns, narrow)
     columns = [place for place in columns if place not in spare]
     for feature, column, first in spans:
         levels = levels_of(column)
         if isinstance(column, Curve) and first + column.line in spare:
-            references[feature] = "its line" if column.line else labels_of(column.knot_values)[0]
+            references[feature] = compared_knots(column, first, spare)
         if not levels:
             continue
         declared = declared_reference(column)
@@ -79,8 +86,10 @@ def choose(names: Sequence[str], layout: Layout | None, intercept: bool, kept: S
     return Chosen(shown, (*columns, *constant), references)
 
 
-def compared_with(layout: Layout, references: Mapping[str, str], coordinates: Sequence[int]) -> list[str]:
+def compared_with(layout: Layout | None, references: Mapping[str, str], coordinates: Sequence[int]) -> list[str]:
     """The reference level of the column of the table that each coefficient belongs to; empty for other columns."""
+    if layout is None:
+        return [""] * len(coordinates)
     spans = zip(layout.features, layout.firsts, layout.widths, strict=False)
     levels = {first + j: references[name] for name, first, width in spans if name in references for j in range(width)}
     for column, first in zip(layout.columns, layout.firsts, strict=False):
@@ -109,12 +118,26 @@ def parts_of_curves(layout: Layout | None) -> frozenset[str]:
     return frozenset(parts)
 
 
-def spare_knots(layout: Layout, intercept: bool, columns: Sequence[int]) -> dict[int, dict[int, float]]:
+def compared_knots(column: Curve, first: int, left_out: Collection[int]) -> str:
+    """What the knots of a curve are compared with, its first one among those that are left out."""
+    bends = column.line and first + len(column.places) in left_out
+    return ITS_LINE if bends else labels_of(column.knot_values)[0]
+
+
+def narrowed(prep: Prep) -> frozenset[int]:
+    """Columns of the model that count as clipped to a narrower range than the one declared."""
+    return frozenset() if prep.limits is None else frozenset(np.flatnonzero(np.isfinite(prep.limits[0])).tolist())
+
+
+def spare_knots(
+    layout: Layout, intercept: bool, columns: Sequence[int], narrow: Collection[int] = ()
+) -> dict[int, dict[int, float]]:
     """The knots that other columns make up for, of all `columns` of a model, and how.
 
     Each has a direction of which no row has a part: coefficients of columns in the user's units, -1 stands for the
     intercept. In a row without a missing value the shares of the knots add up to 1, and their sum with the knots as
-    factors is the number; beside a mark the number is the middle.
+    factors is the number; beside a mark the number is the middle. A line in a narrower range is no sum of the knots,
+    which keep their declared bounds.
     """
     spare: dict[int, dict[int, float]] = {}
     everything = set(columns)
@@ -124,7 +147,7 @@ def spare_knots(layout: Layout, intercept: bool, columns: Sequence[int]) -> dict
         hats = range(first + column.line, first + column.line + column.block)
         if intercept and set(hats) <= everything:
             spare[hats[0]] = {**dict.fromkeys(hats, 1.0), -1: -1.0}
-        if column.line and {first, *hats} <= everything:
+        if column.line and first not in narrow and {first, *hats} <= everything:
             values = (*column.places, *[middle(column.range)] * (column.block - len(column.places)))
             spare[first + len(column.places)] = {first: -1.0, **dict(zip(hats, values, strict=True))}
     for start, product in zip(layout.firsts[len(layout.columns) :], layout.products, strict=True):
@@ -165,7 +188,7 @@ def null_directions(prep: Prep, keep: NDArray[np.intp]) -> NDArray[np.float64]:
     assert layout is not None
     dropped = np.setdiff1d(np.arange(geometry.n_coefs), keep)
     sizes, directions = dict(geometry.blocks), []
-    spare = spare_knots(layout, geometry.intercept > 0, range(geometry.d))
+    spare = spare_knots(layout, geometry.intercept > 0, range(geometry.d), narrowed(prep))
     origin = np.array(prep.from_user_units(np.zeros(geometry.d), 0.0))
     for place in dropped.tolist():
         parts = spare.get(place) or {**dict.fromkeys(range(place, place + sizes[place]), 1.0), -1: -1.0}

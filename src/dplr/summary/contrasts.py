@@ -7,18 +7,18 @@ else of the model changes. Here the reference level is moved to 0. A product wit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr.bounds.curves import Curve, labels_of
+from dplr.bounds.curves import Curve
 from dplr.bounds.kinds import middle
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import Product
 from dplr.bounds.scaling import Prep
-from dplr.summary.columns import declared_reference, levels_of, spare_knots
+from dplr.summary.columns import compared_knots, declared_reference, levels_of, narrowed, spare_knots
 
 Matrix = NDArray[np.float64]
 
@@ -67,14 +67,13 @@ def contrasts(names: Sequence[str], coef: Matrix, intercept: Matrix, prep: Prep 
     left_out: set[int] = set()
     if prep.geometry.intercept:
         full = _full(layout)
-        for first, product in _movable(layout, full, _narrow(prep)):
+        for first, product in _movable(layout, full, narrowed(prep)):
             left_out |= _move_product(layout, first, product, full, coef, intercept)
-        for places in _spare(layout, _narrow(prep)):
+        for places in _spare(layout, narrowed(prep)):
             left_out |= _move_knots(places, coef, intercept)
         for feature, column, first in zip(layout.features, layout.columns, layout.firsts, strict=False):
             if isinstance(column, Curve) and first + column.line in left_out:
-                bends = column.line and first + len(column.places) in left_out
-                references[feature] = "its line" if bends else labels_of(column.knot_values)[0]
+                references[feature] = compared_knots(column, first, left_out)
         for place in full:
             first = layout.firsts[place]
             levels = np.arange(first + 1, first + layout.columns[place].block)
@@ -110,16 +109,9 @@ def deviations(names: Sequence[str], deviation: float, prep: Prep) -> tuple[Matr
     return deviation * np.sqrt(squares), float(deviation * np.sqrt(square))
 
 
-def _spare(layout: Layout, narrow: set[int]) -> list[dict[int, dict[int, float]]]:
-    """Groups of knots that other columns make up for, products before the levels and curves that they go to.
-
-    A line in a narrower range is no sum of the knots, which keep their declared bounds.
-    """
-    spare = {
-        place: parts
-        for place, parts in spare_knots(layout, True, range(layout.width)).items()
-        if not narrow & {column for column, factor in parts.items() if factor == -1.0 and column >= 0}
-    }
+def _spare(layout: Layout, narrow: Collection[int]) -> list[dict[int, dict[int, float]]]:
+    """Groups of knots that other columns make up for, products before the levels and curves that they go to."""
+    spare = spare_knots(layout, True, range(layout.width), narrow)
     singles = len(layout.columns) and (layout.firsts[len(layout.columns)] if layout.products else layout.width)
     products = [{place: parts} for place, parts in spare.items() if place >= singles]
     curves: dict[int, dict[int, dict[int, float]]] = {}
@@ -150,12 +142,7 @@ def _full(layout: Layout) -> tuple[int, ...]:
     return tuple(place for place, column in columns if levels_of(column) and declared_reference(column) is None)
 
 
-def _narrow(prep: Prep) -> set[int]:
-    """Columns of the model that count as clipped to a narrower range than the one declared."""
-    return set() if prep.limits is None else set(np.flatnonzero(np.isfinite(prep.limits[0])).tolist())
-
-
-def _movable(layout: Layout, full: Sequence[int], narrow: set[int]) -> Iterator[tuple[int, Product]]:
+def _movable(layout: Layout, full: Sequence[int], narrow: frozenset[int]) -> Iterator[tuple[int, Product]]:
     """Each product with a column of `full`, and its first column.
 
     The other factor is a column of the model. Where that is a number in a narrower range, it is not what the product

@@ -14,6 +14,7 @@ from dplr.privacy.estimand import Estimand
 from dplr.summary.clipped import about, clippings, noted
 from dplr.summary.columns import INTERCEPT, compared_with
 from dplr.summary.contrasts import Contrasts, contrasts, deviations
+from dplr.summary.subject import notes_of
 from dplr.summary.table import NO_INTERVAL, Line, Summary
 
 
@@ -53,6 +54,7 @@ def released_table(
     model_contrasts = contrasts(coefficients.names, coefficients.coef, coefficients.intercept, coefficients.prep)
     lines = tuple(_lines(coefficients, model_contrasts))
     clipped = clippings(coefficients.names, coefficients.prep)
+    notes = (*notes_of(coefficients.prep.layout, model_contrasts.names, model_contrasts.references), *notes)
     return Summary(
         lines=lines,
         title=about(title, clipped),

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.validation import sentence
+from dplr.bounds.curves import Curve
+from dplr.bounds.layout import Layout
+from dplr.bounds.products import centred
 from dplr.inference.intervals import (
     UNBOUNDED,
     Intervals,
@@ -22,9 +25,13 @@ from dplr.inference.intervals import (
 from dplr.inference.reading import Reading
 from dplr.privacy.estimand import Estimand
 from dplr.summary.clipped import Clipping, about, noted
+from dplr.summary.columns import ITS_LINE, parts_of_curves
 from dplr.summary.render import CANNOT_SAY
 from dplr.summary.table import Line, Summary
 
+CLIPPED = "Numbers count as clipped to their bounds; the coefficients are those of the clipped columns."
+CURVES = "The line of a curve is its average slope; its knots are deviations from the line: see effects()."
+PARTS = "The line and the knots of a curve say something together alone: see effects()."
 # Below so many deviations of the noise a direction of the released matrix says little.
 _WEAK = 6.0
 # Names of columns that a weak direction consists of, at most, and the least share of one.
@@ -96,6 +103,24 @@ class Subject:
     clipped: Mapping[str, Clipping] = field(default_factory=dict)
     full: tuple[str, ...] = ()
     parts: frozenset[str] = frozenset()
+
+
+def notes_of(layout: Layout | None, names: Collection[str], references: Mapping[str, str]) -> list[str]:
+    """The notes of a table about its columns: these names, compared with these references."""
+    if layout is None:
+        return []
+    notes = centred(layout.products, layout.features), curves_note(layout, names, references)
+    return [CLIPPED, *filter(None, notes)]
+
+
+def curves_note(layout: Layout, names: Collection[str], references: Mapping[str, str]) -> str:
+    """What the line and the knots of curves among these names say; empty where there are none."""
+    parts = parts_of_curves(layout) & set(names)
+    lines = zip(layout.features, layout.columns, layout.firsts, strict=False)
+    bends = [references.get(f) for f, c, j in lines if isinstance(c, Curve) and c.line and layout.names[j] in parts]
+    if bends and set(bends) == {ITS_LINE}:
+        return CURVES
+    return PARTS if parts else ""
 
 
 def summarise(
