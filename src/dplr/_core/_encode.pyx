@@ -74,14 +74,20 @@ cdef class Feature:
         const int32_t[::1] places=None, const double[::1] held=None, filler=None, Py_ssize_t mark=0,
         entries=None, const double[::1] knots=None, bint line=True,
     ):
+        cdef Py_ssize_t k
         self.values = values
         self.job.pieces, self.job.keyed, self.job.first = values.pieces, values.keyed, first
         self.owners = [known, numbers, places, held]
         self.job.filled, self.job.filler, self.job.mark = filler is not None, filler or 0.0, mark
         self.width = mark + 1
+        if mark < 0:
+            raise ValueError("mark must not be negative")
         if knots is not None:
             if knots.shape[0] < 2:
                 raise ValueError("a curve must have two knots")
+            for k in range(knots.shape[0] - 1):
+                if not knots[k] < knots[k + 1]:
+                    raise ValueError("knots must increase")
             self.job.places_of_knots, self.job.count_of_knots, self.job.line = &knots[0], knots.shape[0], line
             self.owners.append(knots)
             self.width = max(self.width, line + knots.shape[0])
