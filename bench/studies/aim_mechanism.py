@@ -20,7 +20,7 @@ import numpy as np
 import dplr
 from bench.studies.default_coverage import Population, maximum_likelihood, populations
 from dplr.fitting import aims
-from dplr.fitting.planning import public_facts
+from dplr.fitting.facts import public_facts
 from dplr.mechanisms import as_mechanism
 
 SIZES, LEVELS, DELTA, FITS = (20_000, 100_000), (0.5, 1.0, 3.0), 1e-6, 3

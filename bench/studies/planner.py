@@ -24,7 +24,7 @@ import numpy as np
 
 import dplr
 from bench.data.tables import Table, tables
-from dplr.fitting.planning import public_facts
+from dplr.fitting.facts import public_facts
 from dplr.planner.simulation import simulator
 
 KEPT = ("Adult", "ACS 20k", "KDD Cup 99", "heart", "RAND", "ACS income 20k")

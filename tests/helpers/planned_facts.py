@@ -1,6 +1,6 @@
 """Public facts of a plan, without the parameters that a test is not about."""
 
-from dplr.fitting.planning import public_facts
+from dplr.fitting.facts import public_facts
 
 
 def facts_of(bounds, model="logistic", **options):

@@ -13,7 +13,7 @@ import pytest
 
 import dplr
 from dplr import estimators
-from dplr.fitting.planning import public_facts
+from dplr.fitting.facts import public_facts
 from dplr.planner import Facts
 from dplr.planner.simulation import simulator
 from dplr.planner.sweep import counts_of, deltas_of, levels_of

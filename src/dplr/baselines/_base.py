@@ -29,8 +29,7 @@ from dplr.estimators._callers import call_stack
 from dplr.estimators._declared import estimator
 from dplr.estimators._html import DOCUMENTATION, NotebookView
 from dplr.estimators._strict import check_types
-from dplr.fitting.planning import PublicFacts
-from dplr.fitting.promise import check_promise
+from dplr.fitting.planning import PublicFacts, check_promise
 from dplr.fitting.release import FitInput, Record
 from dplr.fitting.run import accounted
 from dplr.fitting.silence import silence

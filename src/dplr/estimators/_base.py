@@ -35,9 +35,8 @@ from dplr.fitting.intake import InMemory, RawRows, features_alone, raw_rows
 from dplr.fitting.memory import too_many
 from dplr.fitting.one_vs_rest import ReleasePlan, published
 from dplr.fitting.outlook import warn_of_noise
-from dplr.fitting.planning import PublicFacts, public_n_rows
+from dplr.fitting.planning import PublicFacts, check_promise, public_n_rows
 from dplr.fitting.pretraining import PublicLike, check_other_rows
-from dplr.fitting.promise import check_promise
 from dplr.fitting.release import FitInput, FittedRelease, Record, blank, release
 from dplr.fitting.silence import silence
 from dplr.fitting.streaming import Streamed, as_streamed, refuse_stream

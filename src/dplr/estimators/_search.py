@@ -23,8 +23,8 @@ from dplr.estimators._html import NotebookView
 from dplr.estimators._strict import check_types
 from dplr.estimators._trials import Trial, check_all_values, check_same_columns, check_same_target, cost
 from dplr.fitting.outlook import warn_of_noise
+from dplr.fitting.planning import check_promise
 from dplr.fitting.pretraining import DISJOINT, check_other_rows
-from dplr.fitting.promise import check_promise
 from dplr.fitting.run import accounted
 from dplr.fitting.search import (
     METHODS,

@@ -5,7 +5,7 @@
 before a plan have a file each: the start from public data, private ranges, the mechanism for an aim. So have fits of
 several classes, searches, and checks without a fit.
 
->>> from dplr.fitting.planning import public_facts
+>>> from dplr.fitting.facts import public_facts
 >>> facts = public_facts(n_rows=1000, n_features=2, model="logistic")
 >>> facts.problem.n_rows
 1000

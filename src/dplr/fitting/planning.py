@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from dplr._kit.validation import check_choice, check_count, check_delta, check_flag, real_number, sentence
+from dplr._kit.warnings import PrivacyWarning, warn
 from dplr.bounds.columns import Pair
-from dplr.bounds.declared import MAX_FEATURES, Bounds, BoundsLike, as_bounds
+from dplr.bounds.declared import MAX_FEATURES, Bounds
 from dplr.bounds.fourier import FourierMap
 from dplr.bounds.kinds import short
 from dplr.bounds.layout import Layout
@@ -20,19 +21,21 @@ from dplr.bounds.scaling import Prep, ball_prep, layout_prep
 from dplr.fitting.aims import COEFFICIENTS, check_table, choose_table
 from dplr.fitting.curves import curved_bounds
 from dplr.fitting.one_vs_rest import ReleasePlan, is_several, plan_models
-from dplr.fitting.pretraining import Public, PublicData, PublicLike, column_names, read_public, start
+from dplr.fitting.pretraining import Public, PublicData, PublicLike, read_public, start
 from dplr.fitting.ranges import CHOICES, Ranges, choice_for, clippable, plan_ranges, with_ranges
-from dplr.fitting.units import ClassWeight, UnitDeclaration, with_classes
 from dplr.mechanisms import as_mechanism, check_mechanism
 from dplr.mechanisms.automatic import AUTO, choose
 from dplr.mechanisms.protocol import AIMS, Mechanism, MechanismLike, Tabled
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.law import Law
 from dplr.privacy.unit import ROW, Unit
-from dplr.problem.losses import Loss, known_loss, log_offset, model_of, poisson
+from dplr.problem.losses import Loss, log_offset, model_of, poisson
 from dplr.problem.problem import Problem
 from dplr.rows import Labels
 
+# Above it a guarantee says little, and the user is told; and where e^eps is no float64.
+_LITTLE, _OVERFLOW = 10.0, 700.0
+_LARGE_DELTA = 1e-3  # of tables whose number of records is private
 # Decision 55: pure noise in the gauge of the bounds over Gaussian noise, up to which it is taken, without ranges and in
 # them.
 _GAUGE, _GAUGE_IN_RANGES = 1.07, 1.25
@@ -337,54 +340,37 @@ def solution(mechanism: Mechanism, problem: Problem, eps: float) -> tuple[str, .
     return (ridge, *mechanism.solution(problem, eps))
 
 
-def public_facts(
-    *,
-    n_rows: int | None = None,
-    n_features: int | None = None,
-    bounds: BoundsLike = None,
-    model: str | Loss = "logistic",
-    mechanism: MechanismLike = AUTO,
-    delta: float = 0.0,
-    fit_intercept: bool = True,
-    l2: float | str = "auto",
-    neighbouring: str = Neighbouring.REPLACE_ONE,
-    public: PublicLike = None,
-    ranges: str = "auto",
-    curves: int | str | None = None,
-    aim: str = AIMS[0],
-    person: str | None = None,
-    rows_per_person: int = 1,
-    weight_bounds: tuple[float, float] | None = None,
-    class_weight: ClassWeight = None,
-) -> PublicFacts:
-    """The facts that a user gives where there is no table: see `dplr.plan`."""
-    codebook = as_bounds(bounds)
-    if codebook is not None and n_features is None:
-        n_features = len(codebook.columns)
-    if n_features is None:
-        raise ValueError(sentence("n_features", "is required without bounds", None))
-    loss = known_loss(model)
-    classes = codebook.target_classes() if codebook is not None and loss.classification else None
-    unit = UnitDeclaration.of(person, rows_per_person, weight_bounds, codebook).unit()
-    return PublicFacts(
-        loss=loss,
-        mechanism=mechanism,
-        delta=delta,
-        bounds=codebook,
-        fit_intercept=fit_intercept,
-        l2=l2,
-        neighbouring=neighbouring,
-        public=public,
-        ranges=ranges,
-        curves=curves,
-        aim=aim,
-        n_rows=None if n_rows is None else check_count("n_rows", n_rows),
-        n_features=check_count("n_features", n_features),
-        columns=codebook.names if codebook is not None else None,
-        classes=classes,
-        unit=with_classes(unit, class_weight, classes, loss),
-        public_columns=column_names(public),
-    )
+def check_promise(levels: Sequence[float], facts: PublicFacts, large_delta: bool, strict: bool = False) -> None:
+    """Check what a fit promises: see `check_loss`. A strict ledger counts no persons."""
+    counted = not strict or facts.unit.person is None
+    check_loss(levels, facts.delta, facts.neighbouring, facts.n_rows, large_delta, facts.unit, counted)
+
+
+def check_loss(
+    levels: Sequence[float],
+    delta: float,
+    neighbouring: str,
+    n_rows: int | None,
+    large_delta: bool,
+    unit: Unit = ROW,
+    counted: bool = True,
+) -> None:
+    """Refuse a large delta, with which whole records could be published, unless it is allowed; warn of a large eps.
+
+    Where the number of units is private, or was not counted, what was declared must not make a delta look small.
+    """
+    public = neighbouring == Neighbouring.REPLACE_ONE and counted
+    limit = min(1.0 if n_rows is None else 1 / n_rows, 1.0 if public else _LARGE_DELTA)
+    if not check_flag("large_delta", large_delta) and delta >= limit:
+        rule = f"must be below 1/n = {limit:.3g}" if n_rows and limit == 1 / n_rows else f"must be below {limit:g}"
+        harm = f"At this delta a {unit.one} could be published whole."
+        remedy = f"{harm} Give a far smaller one, or say large_delta=True too."
+        raise ValueError(sentence("delta", rule, delta, remedy))
+    largest = max((eps for eps in levels if not math.isinf(eps)), default=0.0)
+    if largest > _LITTLE:
+        factor = f"{math.exp(largest):.1e}" if largest < _OVERFLOW else f"e^{largest:g}"
+        text = f"eps = {largest:g} promises little: one {unit.one} may make what is released {factor} times as likely"
+        warn(f"{text}. 0.1 to 1 is usual.", PrivacyWarning)
 
 
 def public_n_rows(n: int, n_rows: int | None, neighbouring: str, unit: Unit = ROW, strict: bool = False) -> int | None:

@@ -19,8 +19,7 @@ from dplr.bounds.scaling import Prep, layout_prep
 from dplr.estimators._base import source_of
 from dplr.estimators._strict import check_columns
 from dplr.fitting.memory import too_many
-from dplr.fitting.planning import public_n_rows, pure_sentence, rows_sentence
-from dplr.fitting.promise import check_loss
+from dplr.fitting.planning import check_loss, public_n_rows, pure_sentence, rows_sentence
 from dplr.fitting.run import accounted
 from dplr.fitting.silence import silence
 from dplr.fitting.streaming import count_rows, rows_without_target

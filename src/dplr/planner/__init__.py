@@ -14,10 +14,10 @@ from dplr._kit.options import documented
 from dplr._kit.progress import bars, silent
 from dplr._kit.validation import check_count, check_eps, check_flag, sentence
 from dplr.bounds.declared import BoundsLike
+from dplr.fitting.facts import public_facts
 from dplr.fitting.outlook import warn_of_noise
-from dplr.fitting.planning import public_facts
+from dplr.fitting.planning import check_promise
 from dplr.fitting.pretraining import PublicLike
-from dplr.fitting.promise import check_promise
 from dplr.fitting.units import ClassWeight
 from dplr.mechanisms.automatic import AUTO
 from dplr.mechanisms.protocol import MechanismLike

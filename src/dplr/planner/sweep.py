@@ -11,8 +11,7 @@ import numpy as np
 
 from dplr._kit.progress import Track, silent
 from dplr._kit.validation import check_count, check_delta, check_eps, sentence
-from dplr.fitting.planning import PublicFacts
-from dplr.fitting.promise import check_promise
+from dplr.fitting.planning import PublicFacts, check_promise
 from dplr.mechanisms import SHORTHANDS
 from dplr.mechanisms.automatic import AUTO
 from dplr.planner.assumptions import Assumptions

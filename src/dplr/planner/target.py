@@ -11,8 +11,7 @@ import numpy as np
 
 from dplr._kit.validation import check_positive, sentence
 from dplr.fitting.curves import AUTO
-from dplr.fitting.planning import PublicFacts
-from dplr.fitting.promise import check_promise
+from dplr.fitting.planning import PublicFacts, check_promise
 from dplr.planner.assumptions import Assumptions
 from dplr.planner.curve import ROOT_SQUARES, WRONG
 from dplr.planner.simulation import Reference, Simulator, TableResult, simulator

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dplr._kit.validation import capital, sentence
-from dplr.fitting.planning import PublicFacts
-from dplr.fitting.promise import check_promise
+from dplr.fitting.planning import PublicFacts, check_promise
 from dplr.mechanisms.protocol import chosen_columns
 from dplr.planner.assumptions import Assumptions
 from dplr.planner.simulation import simulator

@@ -94,7 +94,7 @@ def read_effects(est: Any, model: Model) -> Effects:
 
 
 def _curves(model: Model, model_contrasts: Contrasts) -> str:
-    """What the coefficients of curves say; empty where there are none."""
+    """The meaning of coefficients of curves in words; empty where there are none."""
     layout = None if model.prep is None else model.prep.layout
     return "" if layout is None else curves_note(layout, model_contrasts.names, model_contrasts.references)
 

@@ -119,7 +119,7 @@ def parts_of_curves(layout: Layout | None) -> frozenset[str]:
 
 
 def compared_knots(column: Curve, first: int, left_out: Collection[int]) -> str:
-    """What the knots of a curve are compared with, its first one among those that are left out."""
+    """The line or value that the knots of a curve are compared with; its first knot is left out."""
     bends = column.line and first + len(column.places) in left_out
     return ITS_LINE if bends else labels_of(column.knot_values)[0]
 

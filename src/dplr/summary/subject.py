@@ -114,7 +114,7 @@ def notes_of(layout: Layout | None, names: Collection[str], references: Mapping[
 
 
 def curves_note(layout: Layout, names: Collection[str], references: Mapping[str, str]) -> str:
-    """What the line and the knots of curves among these names say; empty where there are none."""
+    """The meaning of the lines and knots among these names in words; empty where there are none."""
     parts = parts_of_curves(layout) & set(names)
     lines = zip(layout.features, layout.columns, layout.firsts, strict=False)
     bends = [references.get(f) for f, c, j in lines if isinstance(c, Curve) and c.line and layout.names[j] in parts]

@@ -1,0 +1,63 @@
+"""Public facts of a fit as a user gives them where there is no table."""
+
+from __future__ import annotations
+
+from dplr._kit.validation import check_count, sentence
+from dplr.bounds.declared import BoundsLike, as_bounds
+from dplr.fitting.planning import PublicFacts
+from dplr.fitting.pretraining import PublicLike, column_names
+from dplr.fitting.units import ClassWeight, UnitDeclaration, with_classes
+from dplr.mechanisms.automatic import AUTO
+from dplr.mechanisms.protocol import AIMS, MechanismLike
+from dplr.privacy.guarantees import Neighbouring
+from dplr.problem.losses import Loss, known_loss
+
+
+def public_facts(
+    *,
+    n_rows: int | None = None,
+    n_features: int | None = None,
+    bounds: BoundsLike = None,
+    model: str | Loss = "logistic",
+    mechanism: MechanismLike = AUTO,
+    delta: float = 0.0,
+    fit_intercept: bool = True,
+    l2: float | str = "auto",
+    neighbouring: str = Neighbouring.REPLACE_ONE,
+    public: PublicLike = None,
+    ranges: str = "auto",
+    curves: int | str | None = None,
+    aim: str = AIMS[0],
+    person: str | None = None,
+    rows_per_person: int = 1,
+    weight_bounds: tuple[float, float] | None = None,
+    class_weight: ClassWeight = None,
+) -> PublicFacts:
+    """The facts that a user gives where there is no table: see `dplr.plan`."""
+    codebook = as_bounds(bounds)
+    if codebook is not None and n_features is None:
+        n_features = len(codebook.columns)
+    if n_features is None:
+        raise ValueError(sentence("n_features", "is required without bounds", None))
+    loss = known_loss(model)
+    classes = codebook.target_classes() if codebook is not None and loss.classification else None
+    unit = UnitDeclaration.of(person, rows_per_person, weight_bounds, codebook).unit()
+    return PublicFacts(
+        loss=loss,
+        mechanism=mechanism,
+        delta=delta,
+        bounds=codebook,
+        fit_intercept=fit_intercept,
+        l2=l2,
+        neighbouring=neighbouring,
+        public=public,
+        ranges=ranges,
+        curves=curves,
+        aim=aim,
+        n_rows=None if n_rows is None else check_count("n_rows", n_rows),
+        n_features=check_count("n_features", n_features),
+        columns=codebook.names if codebook is not None else None,
+        classes=classes,
+        unit=with_classes(unit, class_weight, classes, loss),
+        public_columns=column_names(public),
+    )
