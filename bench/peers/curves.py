@@ -2,6 +2,7 @@
 
     DPLR_DATA=<folder> python -m bench.peers.curves ours
     DPLR_DATA=<folder> python -m bench.peers.curves ebm PYTHON
+    python -m bench.peers.curves page
 
 Writes docs/papers/frontier/curves.csv: error of labels, R2 of numbers; mean, standard error and fits of each cell.
 """
@@ -107,8 +108,32 @@ def summary(values: pd.DataFrame) -> pd.DataFrame:
     return groups.agg(mean="mean", standard_error=lambda v: v.std(ddof=1) / len(v) ** 0.5, fits="count").reset_index()
 
 
+def page() -> str:
+    """The tables of docs/trust/accuracy.md: every cell, and those in which DP-EBM is ahead of curves."""
+    cells = pd.read_csv(OUT).set_index(CELL)["mean"]
+    head = "| " + " | ".join(["table", "", *(f"eps {eps:g}" for eps in LEVELS)]) + " |"
+    lines, lost = [head, "|---" * (2 + len(LEVELS)) + "|"], []
+    shown = [(method, delta) for delta in DELTAS for method in ("line", "curves, auto")]
+    shown += [("DP-EBM, default", 1e-6), ("DP-EBM, best of six", 1e-6)]
+    for name in TABLES:
+        model = next(cell[1] for cell in cells.index if cell[0] == name)
+        for method, delta in shown:
+            values = [cells[name, model, method, delta, eps] for eps in LEVELS]
+            named = f"{method}, delta = {delta:g}" if "EBM" not in method else method
+            lines.append(f"| {name} | {named} | " + " | ".join(f"{value:.4f}" for value in values) + " |")
+        for eps in LEVELS:
+            ours, theirs = (cells[name, model, method, 1e-6, eps] for method in ("curves, auto", "DP-EBM, best of six"))
+            if (theirs > ours) == (model == "linear"):
+                lost.append(f"| {name} | {eps:g} | {ours:.4f} | {theirs:.4f} |")
+    lost = ["| table | eps | curves, auto | DP-EBM, best of six |", "|---|---|---|---|", *lost]
+    return "\n".join([*lines, "", *lost])
+
+
 def main(which: str, *rest: str) -> None:
     warnings.simplefilter("ignore")
+    if which == "page":
+        print(page())
+        return
     lines = ours() if which == "ours" else ebm(*rest)
     if OUT.exists():
         old = pd.read_csv(OUT)

@@ -41,7 +41,7 @@ def main(path: str, *names: str) -> None:
                 continue
             for delta in DELTAS:
                 for eps in LEVELS:
-                    for curves in (None, 8):
+                    for curves in (None, 8, "auto"):
                         values = scores(table, curves, eps, delta)
                         spread = values.std(ddof=1) / len(values) ** 0.5
                         cell = (table.name, table.model, len(table.X), delta, eps, curves or "", len(values))

@@ -1,6 +1,7 @@
 """Standardised noisy gradient descent: what it releases, what that costs, where it goes, and when it is chosen."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -242,15 +243,21 @@ def test_no_row_leaves_the_unit_ball_in_any_frame_and_the_next_power_of_two_woul
 
 
 def test_columns_of_all_blocks_weigh_the_same():
-    """Decision record 56; the sizes are there for whoever weighs them."""
+    """Decision record 56."""
     problem, _ = problem_of("n29m")
-    assert_array_equal(block_weights(problem.geometry), [1, *[2**0.5] * 2, *[3] * 9, 1, 1])
+    assert_array_equal(block_weights(problem.geometry), 1)
     planned, c = spec().plan(problem, 1.0, 1e-5), problem.geometry.half_width
     means = [0.0, *[c / 3] * 2, *[c / 10] * 9, 0.0, c / 4]
     frame = frame_of(released_of(problem, means, [c * c / 9] * 2), planned)
     assert len(set(frame.factors[1:12])) == 1
     assert frame.factors[13] == frame.factors[1]
     assert frame.factors[0] == frame.factors[12] > frame.factors[1]
+
+
+def test_shares_of_knots_weigh_more_the_more_knots_there_are():
+    """Decision record 57."""
+    geometry = replace(problem_of("n29m")[0].geometry, blocks=(), hats=((1, 2, 2), (3, 9, 4)))
+    assert_array_equal(block_weights(geometry), [1, *[2**0.3] * 2, *[4**0.3] * 9, 1, 1])
 
 
 def test_standardised_rows_are_centred_and_have_the_mean_square_norm_one():

@@ -71,11 +71,10 @@ def contrasts(names: Sequence[str], coef: Matrix, intercept: Matrix, prep: Prep 
             left_out |= _move_product(layout, first, product, full, coef, intercept)
         for places in _spare(layout, _narrow(prep)):
             left_out |= _move_knots(places, coef, intercept)
-        references |= {
-            layout.features[place]: "its line" if column.line else labels_of(column.knot_values)[0]
-            for place, column in enumerate(layout.columns)
-            if isinstance(column, Curve) and layout.firsts[place] + column.line in left_out
-        }
+        for feature, column, first in zip(layout.features, layout.columns, layout.firsts, strict=False):
+            if isinstance(column, Curve) and first + column.line in left_out:
+                bends = column.line and first + len(column.places) in left_out
+                references[feature] = "its line" if bends else labels_of(column.knot_values)[0]
         for place in full:
             first = layout.firsts[place]
             levels = np.arange(first + 1, first + layout.columns[place].block)
