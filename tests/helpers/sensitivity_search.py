@@ -161,7 +161,10 @@ def worst_moments_change(geometry, relation, order, seed=0, count=200, steps=800
 
 
 def worst_column_change(geometry, relation, seed=0, count=100, steps=600):
-    """Largest L2 change found of (sum x, sum x^2 / c of the numbers, c times the number of records), c the half-width."""
+    """Largest L2 change found of (sum x, sum x^2 / c of the numbers, c times the number of records) between neighbours.
+
+    c is the half-width.
+    """
     numbers, c = list(geometry.numbers), geometry.half_width
 
     def cells(rows, _):

@@ -302,7 +302,7 @@ def forget(model):
 
 def test_a_file_without_the_number_of_records_is_refused(tmp_path):
     est = fit(*table(500), neighbouring="add_remove", n_rows=500)
-    with pytest.raises(dplr.ModelFileError, match="must be about the blocks.*records"):
+    with pytest.raises(dplr.ModelFileError, match=r"must be about the blocks.*records"):
         dplr.load_model(forgery(est, tmp_path / "model.json", forget))
 
 

@@ -396,12 +396,12 @@ def test_coefficients_that_run_away_stay_in_the_ball_where_sums_are_exact():
 @pytest.mark.parametrize("neighbouring", list(Neighbouring))
 def test_a_saved_model_comes_back_with_its_columns_and_a_changed_one_is_refused(neighbouring, tmp_path):
     X, y = made(300)
-    records = {"neighbouring": str(neighbouring), "n_rows": 300}
-    est, path = fit(X, y, steps=4, **records if neighbouring is Neighbouring.ADD_REMOVE else {}), tmp_path / "model.json"
+    added = neighbouring is Neighbouring.ADD_REMOVE
+    facts = {"neighbouring": "add_remove", "n_rows": 300} if added else {}
+    est, path = fit(X, y, steps=4, **facts), tmp_path / "model.json"
     dplr.save_model(est, path)
     read = dplr.load_model(path)
-    added = ["records"] if neighbouring is Neighbouring.ADD_REMOVE else []
-    assert list(read.released_) == ["means", "squares", *added, "gradients"]
+    assert list(read.released_) == ["means", "squares", *["records"] * added, "gradients"]
     for name, block in est.released_.items():
         assert_array_equal(read.released_[name], block)
     assert read.privacy_ == est.privacy_

@@ -31,12 +31,12 @@ def test_neighbours_are_told_apart_by_at_most_what_is_stated_and_by_nearly_as_mu
 SENSITIVITY, DESCENT = "privacy/sensitivity.py", "mechanisms/noisy_gd/descent.py"
 COLUMNS = "mechanisms/noisy_gd/columns.py"
 SILENT = 'type("Silent", (), {"once": lambda self, about, exact, noise: exact()})()'
-FROM_ROWS = f"        ends = intervals_of(noisy_columns(total, plan, {SILENT}), plan)"
+FROM_ROWS = f"(noisy_columns(total, plan, {SILENT}), plan)"
 BROKEN = [
     ("steps", 300, DESCENT,
-     "        frame = frame_of(columns, plan)", f"        frame = frame_of(noisy_columns(total, plan, {SILENT}), plan)"),
+     "        frame = frame_of(columns, plan)", f"        frame = frame_of{FROM_ROWS}"),
     ("ends", 300, DESCENT,
-     "        ends = intervals_of(columns, plan)", FROM_ROWS),
+     "        ends = intervals_of(columns, plan)", f"        ends = intervals_of{FROM_ROWS}"),
     ("columns", 1_500, SENSITIVITY,
      "    return half_width * math.sqrt(4 * numeric + sum(min(size, 2) for size in block_sizes))",
      "    return half_width * math.sqrt(numeric + len(block_sizes))"),

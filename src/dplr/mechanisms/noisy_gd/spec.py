@@ -69,11 +69,12 @@ class NoisyGradientDescent(Mechanism):
     init : {"public", "zero"}, default="public"
         `"public"` starts at the public coefficients where some are given, `"zero"` at zero.
     standardise : {"auto", "on", "off"}, default="auto"
-        `"on"` spends a tenth of the privacy (of mu^2) on sums of the columns and of squared numbers, and descends on
-        rows that these centre and rescale; `"off"` does not; `"auto"` does where it was found to pay (noisy_gd.md,
-        section 7). Needs declared bounds, an intercept, full batches and no ridge. Learning rate and clip are then
-        those of the standardised problem; coefficients and `history_` stay in the user's units. With a numeric target
-        the same sums clip numbers to their `ranges_`, unless ``ranges="off"``.
+        `"on"` spends a tenth of the privacy (of mu^2) on sums of the columns and of squared numbers, under add_remove
+        also on the number of records, and descends on rows that these centre and rescale; `"off"` does not;
+        `"auto"` does where it was found to pay (noisy_gd.md, section 7). Needs declared bounds, an intercept, full
+        batches and no ridge. Learning rate and clip are then those of the standardised problem; coefficients and
+        `history_` stay in the user's units. With a numeric target the same sums clip numbers to their `ranges_`,
+        unless ``ranges="off"``.
     clipping : {"example", "aggregate"}, default="example"
         `"example"` clips each row's gradient; `"aggregate"` clips the sum instead, as HHA23 prints it.
     composition : {"exact", "per-step"}, default="exact"

@@ -16,6 +16,7 @@ from dplr.rows.weights import BITS, Weights, multipliers
 
 _ONE, _LIMB = 20, 32  # bits of 1 in units of the grid, and of the low limb
 
+
 class ColumnPartial:
     """One thread's accumulators for sums of columns."""
 
