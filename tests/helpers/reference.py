@@ -175,8 +175,10 @@ def root_multiplier(weight):
     return math.isqrt(int(weight * 2**30) * 2**30) >> 11 << 11
 
 
-def column_moments(X, y, prep, weights=None):
-    """Sums of the columns, then of their squares, in units of 2^-40, as Python integers; of sound rows.
+def column_moments(X, y, prep, weights=None, counted=False):
+    """Sums of the columns, of their squares, then, if counted, of records, in units of 2^-40, as Python integers.
+
+    The rows are sound.
 
     Of rows with weights: what they add to second moments, a constant of 1 among the columns.
     """
@@ -190,7 +192,8 @@ def column_moments(X, y, prep, weights=None):
             k = (abs(int(k)) * multiplier >> 30) * (1 if k > 0 else -1)
             sums[j] += k * (2**20 * multiplier >> 30)
             squares[j] += k**2
-    return sums + squares
+    multipliers = [root_multiplier(weight) for weight in ([1] * len(X) if weights is None else weights)]
+    return sums + squares + [sum((2**20 * multiplier >> 30) ** 2 for multiplier in multipliers)] * counted
 
 
 def score_moments(X, y, prep, coef, clip, weights=None):

@@ -161,11 +161,14 @@ def worst_moments_change(geometry, relation, order, seed=0, count=200, steps=800
 
 
 def worst_column_change(geometry, relation, seed=0, count=100, steps=600):
-    """Largest L2 change found of (sum x, sum x^2 / half-width of the numbers) between neighbours."""
-    numbers = list(geometry.numbers)
+    """Largest L2 change found of (sum x, sum x^2 / c of the numbers, c times the number of records) between neighbours.
+
+    c is the half-width.
+    """
+    numbers, c = list(geometry.numbers), geometry.half_width
 
     def cells(rows, _):
-        return np.vstack([rows.T, rows.T[numbers] ** 2 / geometry.half_width])
+        return np.vstack([rows.T, rows.T[numbers] ** 2 / c, np.full((1, len(rows)), c)])
 
     return float(_climb(cells, 2, geometry, relation == "replace_one", seed, count, steps).max())
 

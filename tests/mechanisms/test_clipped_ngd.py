@@ -121,6 +121,19 @@ def test_ranges_are_the_mean_and_three_deviations_of_what_was_released():
     assert 5 < high[0] < 50  # of numbers of mean 5 and deviation 5, at most 100; 22 with a deviation of 4
 
 
+@pytest.mark.parametrize("declared", [2_000, 10_000, 100_000])
+def test_ranges_are_over_the_released_records_whatever_reference_was_declared(declared):
+    X, y = table()
+    est = fit(X, y, neighbouring="add_remove", n_rows=declared)
+    (records,), c = est.released_["records"], est._record.prep.geometry.half_width
+    assert records == pytest.approx(10_000, abs=200)
+    means, squares = est.released_["means"] / records, est.released_["squares"] / records
+    reach = 3 * np.sqrt(np.maximum(squares - means**2, 0) + est.privacy_.released["squares"].scale / records)
+    low, high = (np.clip(means + side * reach, -c, c) * 50 / c + [50, 0] for side in (-1, 1))
+    assert_allclose(list(est.ranges_.values()), np.transpose([low, high]), atol=1e-9)
+    assert (low[1], high[1]) == pytest.approx((-24, 24), rel=0.2)  # three deviations of 8
+
+
 def test_fit_and_predictions_clip_in_the_same_way():
     """With next to no noise: least squares of the clipped columns."""
     X, y = table(50_000)
@@ -207,7 +220,7 @@ def test_only_numeric_targets_whose_rows_are_standardised_with_noise_clip():
     assert not clips(model="logistic", bounds=dplr.Bounds(PAIRS))
     assert not clips(model="svm", bounds=dplr.Bounds(PAIRS))
     assert not clips(eps=math.inf, delta=0.0)
-    assert not clips(neighbouring="add_remove")  # a wrong reference would put the range beside the data
+    assert clips(neighbouring="add_remove")
     assert not clips(mechanism=dplr.NoisyGradientDescent(standardise="off"))
     assert not clips(eps=0.05, n_rows=300)  # not standardised
     assert clips(mechanism=dplr.NoisyGradientDescent(standardise="on"))
@@ -252,9 +265,10 @@ def test_history_ends_at_the_coefficients():
     assert not est.history_.coefs[0].any()
 
 
-def test_a_saved_model_clips_as_before(tmp_path):
+@pytest.mark.parametrize("facts", [{}, {"neighbouring": "add_remove", "n_rows": 2_000}], ids=["replace", "add"])
+def test_a_saved_model_clips_as_before(facts, tmp_path):
     X, y = table(2_000)
-    est = fit(X, y)
+    est = fit(X, y, **facts)
     dplr.save_model(est, tmp_path / "model.json")
     read = dplr.load_model(tmp_path / "model.json")
     assert read.ranges_ == est.ranges_ != {}
@@ -279,6 +293,17 @@ def test_files_that_do_not_say_what_was_clipped_are_refused(ranges, change, tmp_
     path = forgery(fit(*table(500), ranges=ranges), tmp_path / "model.json", change)
     with pytest.raises(dplr.ModelFileError, match="numbers are clipped where they are, and only there"):
         dplr.load_model(path)
+
+
+def forget(model):
+    for blocks in (model["released"][0], model["statement"]["released"]):
+        blocks[:] = [block for block in blocks if block["block"] != "records"]
+
+
+def test_a_file_without_the_number_of_records_is_refused(tmp_path):
+    est = fit(*table(500), neighbouring="add_remove", n_rows=500)
+    with pytest.raises(dplr.ModelFileError, match=r"must be about the blocks.*records"):
+        dplr.load_model(forgery(est, tmp_path / "model.json", forget))
 
 
 def test_a_public_start_is_saved_without_ranges(tmp_path):

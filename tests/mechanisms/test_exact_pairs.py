@@ -98,7 +98,8 @@ def pair(seed, numbers, d):
         if curved:
             moved[:, -3:] = np.roll(X[:1, -3:], 1)
         other = np.vstack([moved, X[1:]]), np.append(-y[:1] if seed % 4 < 2 else y[:1], y[1:])
-    problem = Problem(SQUARED if numbers else LOGISTIC, prep.geometry, relation, ROWS, None, ())
+    clippable = prep.geometry.numbers if numbers else ()
+    problem = Problem(SQUARED if numbers else LOGISTIC, prep.geometry, relation, ROWS, None, (), clippable=clippable)
     return problem, ArrayRows(X, y, prep), ArrayRows(*other, prep)
 
 

@@ -12,7 +12,8 @@ import dplr
 import fits as fitting
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms.noisy_gd import frame as frame_module
-from dplr.mechanisms.noisy_gd.frame import Frame, block_weights, frame_of, numeric_columns
+from dplr.mechanisms.noisy_gd.columns import numeric_columns
+from dplr.mechanisms.noisy_gd.frame import Frame, block_weights, frame_of
 from dplr.noise import Source
 from dplr.privacy import sensitivity
 from dplr.privacy.calibration import continuous_target
@@ -78,17 +79,19 @@ def test_squares_of_mu_of_columns_and_steps_add_up_to_that_of_the_plan(kinds, ep
 def test_columns_are_charged_their_joint_sensitivity_and_squares_a_weight(neighbouring):
     problem, _ = problem_of("nn3", neighbouring=neighbouring)
     released, c = spec().plan(problem, 1.0, 1e-5).statement.released, problem.geometry.half_width
+    blocks = [("means", 5, 1.0), ("squares", 2, 1 / c)]
     if neighbouring is Neighbouring.REPLACE_ONE:
         exact = sensitivity.columns_replace_one(2, (3,), c)
     else:
         exact = sensitivity.columns_add_remove(2, 1, c)
-    for name, size, weight in (("means", 5, 1.0), ("squares", 2, 1 / c)):
+        blocks.append(("records", 1, c))
+    for name, size, weight in blocks:
         block = released[name]
         assert (block.shape, block.weight) == ((size,), weight)
         assert block.law == "discrete Gaussian"
         assert exact < block.sensitivity < exact * (1 + 1e-4)  # flooring is charged too
         assert block.scale * weight == pytest.approx(released["means"].scale, rel=1e-6)
-    assert list(released) == ["means", "squares", "gradients"]
+    assert list(released) == [*(name for name, *_ in blocks), "gradients"]
     marked = spec().plan(problem_of("nm3", neighbouring=neighbouring)[0], 1.0, 1e-5).statement.released
     assert marked["means"].shape == (6,)  # the mark has a mean, and costs nothing
     assert marked["squares"].shape == (2,)
@@ -141,10 +144,12 @@ def test_every_release_is_the_floored_sum_of_its_rows_plus_its_own_noise(neighbo
     mechanism, source = spec(steps=4, learning_rate=2.0), Recorded()
     done = fitting.run_many(rows, problem, mechanism, [1.0, 3.0], 1e-5, NullLedger(), source)
     noise, variances = iter(source.noise), iter(source.variances)
-    sums = rows.total(ColumnMoments(5))
+    sums, cells_of = rows.total(ColumnMoments(5, True)), {"means": range(5), "squares": (5, 6)}
+    if neighbouring is Neighbouring.ADD_REMOVE:
+        cells_of["records"] = (10,)
     for eps, found in zip([1.0, 3.0], done, strict=True):
         planned = mechanism.plan(problem, eps, 1e-5)
-        for name, cells in (("means", range(5)), ("squares", (5, 6))):
+        for name, cells in cells_of.items():
             block = planned.statement.released[name]
             exact = sums.integers(round(math.log2(block.grid)), list(cells))
             assert_array_equal(found.released[name], (exact + next(noise)) * block.grid)
@@ -283,6 +288,28 @@ def test_coefficients_and_points_are_ways_to_and_fro_with_the_same_margins():
     assert_allclose(there @ points.T, np.column_stack([x, np.full(9, 0.5)]) @ coefs.T, rtol=1e-9)
 
 
+@pytest.mark.parametrize("declared", [3_000, 20_000, 300_000])
+@pytest.mark.parametrize("eps", [8.0, math.inf])
+def test_means_are_over_the_records_whatever_reference_was_declared(declared, eps):
+    prep, X, y = make_groups("nn3", 20_000)
+    problem, rows = Problem(LOGISTIC, prep.geometry, Neighbouring.ADD_REMOVE, declared, None, ()), ArrayRows(X, y, prep)
+    delta = 0.0 if math.isinf(eps) else 1e-5
+    found = fitting.run(rows, problem, spec(steps=1), eps, delta, NullLedger(), Source(0))
+    frame, c = frame_of(found.released, spec(steps=1).plan(problem, eps, delta)), prep.geometry.half_width
+    assert_allclose(frame.center, (np.clip(X, -1, 1) * c).mean(axis=0), atol=0.01 * c)
+    assert found.released["records"] == pytest.approx(20_000, abs=0.0 if math.isinf(eps) else 30.0)
+
+
+def test_a_frame_over_no_records_is_one_of_noise():
+    """Noise may take the number below 1: the frame is then that of columns of which nothing is known."""
+    problem, _ = problem_of("nn", neighbouring=Neighbouring.ADD_REMOVE)
+    planned, c = spec().plan(problem, 1.0, 1e-5), problem.geometry.half_width
+    for records in (-50.0, 0.0, 1.0):
+        frame = frame_of(released_of(problem, [c, -c / 2], [0.0, c * c]) | {"records": np.array([records])}, planned)
+        assert frame.factors[0] == frame.factors[1]
+        assert np.abs(frame.center).max() < 0.01 * c
+
+
 # As a user sees it
 
 
@@ -366,12 +393,15 @@ def test_coefficients_that_run_away_stay_in_the_ball_where_sums_are_exact():
     assert np.abs(est.history_.coefs).max() < LARGEST_COEF * 1e3
 
 
-def test_a_saved_model_comes_back_with_its_columns_and_a_changed_one_is_refused(tmp_path):
+@pytest.mark.parametrize("neighbouring", list(Neighbouring))
+def test_a_saved_model_comes_back_with_its_columns_and_a_changed_one_is_refused(neighbouring, tmp_path):
     X, y = made(300)
-    est, path = fit(X, y, steps=4), tmp_path / "model.json"
+    added = neighbouring is Neighbouring.ADD_REMOVE
+    facts = {"neighbouring": "add_remove", "n_rows": 300} if added else {}
+    est, path = fit(X, y, steps=4, **facts), tmp_path / "model.json"
     dplr.save_model(est, path)
     read = dplr.load_model(path)
-    assert list(read.released_) == ["means", "squares", "gradients"]
+    assert list(read.released_) == ["means", "squares", *["records"] * added, "gradients"]
     for name, block in est.released_.items():
         assert_array_equal(read.released_[name], block)
     assert read.privacy_ == est.privacy_

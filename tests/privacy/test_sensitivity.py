@@ -339,9 +339,9 @@ def test_columns_of_known_layouts_have_these_sensitivities():
     """Thirteen numbers in the unit ball; five numbers and eight blocks; a number and an indicator of one column."""
     c = 1 / math.sqrt(13)
     assert sensitivity.columns_replace_one(13, (), c) == pytest.approx(2.0)
-    assert sensitivity.columns_add_remove(13, 0, c) == pytest.approx(math.sqrt(2))
+    assert sensitivity.columns_add_remove(13, 0, c) == pytest.approx(math.sqrt(27 / 13))
     assert sensitivity.columns_replace_one(5, (8, 16, 7, 14, 6, 5, 2, 41), c) == pytest.approx(6 / math.sqrt(13))
-    assert sensitivity.columns_add_remove(5, 8, c) == pytest.approx(math.sqrt(18 / 13))
+    assert sensitivity.columns_add_remove(5, 8, c) == pytest.approx(math.sqrt(19 / 13))
     assert sensitivity.columns_replace_one(1, (1,), 0.5) == pytest.approx(math.sqrt(5) / 2)
 
 

@@ -63,8 +63,9 @@ def test_columns_of_whole_persons_move_by_at_most_their_sensitivity_and_reach_it
     X, y = rng.choice([-1.0, 1.0], (PERSONS, ROWS, 2)), np.ones((PERSONS, ROWS))
     X[::2] = X[::2, :1]
     weights, c = np.full((PERSONS, ROWS), 1 / ROWS), prep.geometry.half_width
-    shares = sums(ColumnMoments(2), None, prep, X, y, weights)
-    one, two = largest(shares * np.repeat([1.0, 1 / c], 2))
+    shares = sums(ColumnMoments(2, True), None, prep, X, y, weights) * [1.0, 1.0, 1 / c, 1 / c, c]
+    assert (np.abs(shares[:, 4] - c) < c * 2.0**-18).all()  # a person counts as one record, whatever the rows are
+    (one, _), (_, two) = largest(shares), largest(shares[:, :4])
     assert 0.99 * sensitivity.columns_add_remove(2, 0, c) <= one <= sensitivity.columns_add_remove(2, 0, c)
     assert 0.99 * sensitivity.columns_replace_one(2, [], c) <= two <= sensitivity.columns_replace_one(2, [], c)
 

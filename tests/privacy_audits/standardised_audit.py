@@ -43,6 +43,7 @@ class Case:
     balanced : whether the gradients of the other rows cancel, whatever the frame is; else they show where it lies.
     clipped : whether targets are numbers, so that rows are clipped to ranges.
     curved : whether rows are shares of three knots: the others are at the second one, the last at the first or third.
+        They have no squares, so the number of records is half of what moves where a record is added.
     """
 
     score: str
@@ -89,11 +90,13 @@ CASES = {
     "columns": Case("columns"),
     "columns, add_remove": Case("columns", neighbouring=Neighbouring.ADD_REMOVE),
     "columns, curved": Case("columns", curved=True),
+    "records": Case("columns", neighbouring=Neighbouring.ADD_REMOVE, curved=True),
     "steps": Case("steps", balanced=False),
     "ends": Case("ends"),
     "all": Case("all"),
     "all, clipped": Case("all", clipped=True),
     "all, add_remove": Case("all", neighbouring=Neighbouring.ADD_REMOVE),
+    "all, clipped, add_remove": Case("all", neighbouring=Neighbouring.ADD_REMOVE, clipped=True),
 }
 
 
@@ -102,9 +105,11 @@ def scores(case, last, runs, seed):
     problem, spec, rows = case.plan_and_rows(last)
     fits = fitting.run_many(rows, problem, spec, [EPS] * runs, DELTA, NullLedger(), Source(seed))
     parts = {name: np.array([fit.released[name].ravel() for fit in fits]) for name in fits[0].released}
-    columns = parts["means"][:, 2] - parts["means"][:, 0] if case.curved else parts["means"][:, 0].copy()
-    if case.neighbouring is Neighbouring.ADD_REMOVE:  # the square moves as much, in these units
-        columns += parts["squares"][:, 0]
+    columns = parts["means"][:, -1].copy()
+    if case.neighbouring is Neighbouring.ADD_REMOVE:  # square and number of records move as much, in these units
+        columns += sum(parts[name][:, 0] for name in ("squares", "records") if name in parts)
+    elif case.curved:
+        columns -= parts["means"][:, 0]
     steps = parts["gradients"][:, 0::2].sum(axis=1)
     if case.score != "all":
         return (columns if case.score == "columns" else steps).round(9)

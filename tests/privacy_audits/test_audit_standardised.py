@@ -11,11 +11,13 @@ FLOORS = {
     "columns": (5_000, 0.75),
     "columns, add_remove": (5_000, 0.6),
     "columns, curved": (5_000, 0.6),
+    "records": (5_000, 0.6),
     "steps": (1_000, 0.0),
     "ends": (1_000, 0.0),
     "all": (4_000, 0.85),
     "all, clipped": (4_000, 0.85),
     "all, add_remove": (4_000, 0.85),
+    "all, clipped, add_remove": (4_000, 0.85),
 }
 
 
@@ -27,19 +29,23 @@ def test_neighbours_are_told_apart_by_at_most_what_is_stated_and_by_nearly_as_mu
 
 
 SENSITIVITY, DESCENT = "privacy/sensitivity.py", "mechanisms/noisy_gd/descent.py"
+COLUMNS = "mechanisms/noisy_gd/columns.py"
 SILENT = 'type("Silent", (), {"once": lambda self, about, exact, noise: exact()})()'
-FROM_ROWS = f"        ends = intervals_of(_columns(total, plan, {SILENT}), plan)"
+FROM_ROWS = f"(noisy_columns(total, plan, {SILENT}), plan)"
 BROKEN = [
     ("steps", 300, DESCENT,
-     "        frame = frame_of(columns, plan)", f"        frame = frame_of(_columns(total, plan, {SILENT}), plan)"),
+     "        frame = frame_of(columns, plan)", f"        frame = frame_of{FROM_ROWS}"),
     ("ends", 300, DESCENT,
-     "        ends = intervals_of(columns, plan)", FROM_ROWS),
+     "        ends = intervals_of(columns, plan)", f"        ends = intervals_of{FROM_ROWS}"),
     ("columns", 1_500, SENSITIVITY,
      "    return half_width * math.sqrt(4 * numeric + sum(min(size, 2) for size in block_sizes))",
      "    return half_width * math.sqrt(numeric + len(block_sizes))"),
     ("columns, add_remove", 1_500, SENSITIVITY,
-     "    return half_width * math.sqrt(2 * numeric + blocks)", "    return half_width * math.sqrt(numeric + blocks)"),
-    ("columns, curved", 1_500, "mechanisms/noisy_gd/spec.py",
+     "math.sqrt(2 * numeric + blocks + 1)", "math.sqrt(numeric + blocks)"),
+    ("records", 1_500, SENSITIVITY, "math.sqrt(2 * numeric + blocks + 1)", "math.sqrt(2 * numeric + blocks)"),
+    ("records", 1_500, COLUMNS,
+     "        value = noisy(block,", "        value = exact() if name == RECORDS else noisy(block,"),
+    ("columns, curved", 1_500, COLUMNS,
      "levels = geometry.half_width, [size for _, size, *_ in (*geometry.blocks, *geometry.hats)]",
      "levels = geometry.half_width, [1 / 2 for _ in (*geometry.blocks, *geometry.hats)]"),
     ("all", 1_000, "mechanisms/noisy_gd/noise.py",

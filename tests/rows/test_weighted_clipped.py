@@ -103,7 +103,7 @@ def sums_of_the_twin(kind, loss, d):
 def test_blocks_and_threads_change_no_bit_of_weighted_sums(path, kind, options):
     X, y, prep, weights = case(kind, 6, LOGISTIC, n=2_011 if options == {"block_rows": 1} else 9_011)
     queries = [
-        (query_of(prep, LOGISTIC), point(prep)), (ColumnMoments(6), None), (Moments(6, False), None),
+        (query_of(prep, LOGISTIC), point(prep)), (ColumnMoments(6, True), None), (Moments(6, False), None),
         (ScoreMoments(LOGISTIC, 6, False, prep.geometry.row_norm), point(prep)),
         (meat_moments(6, False, prep.geometry.row_norm, 2), point(prep)),
     ]  # fmt: skip
@@ -143,7 +143,9 @@ def test_weighted_columns_scores_and_squares_equal_exact_integers(path, kind, d)
     X, y, prep, weights = case(kind, d, LOGISTIC)
     rows, norm = ArrayRows(X, y, prep, weights=of_rows(weights)), prep.geometry.row_norm
     factors = [reference.root_multiplier(weight) for weight in weights]
-    assert integers(rows.total(ColumnMoments(d))) == reference.column_moments(X, y, prep, weights)
+    columns = rows.total(ColumnMoments(d, True))
+    assert integers(columns) == reference.column_moments(X, y, prep, weights, counted=True)
+    assert (columns.lo < 2**32).all()
     moments = np.triu(rows.total(Moments(d, prep.geometry.intercept > 0)).integers(-40).astype(object))
     assert_array_equal(moments, reference.moments(X, y, prep, factors))
     query = ScoreMoments(LOGISTIC, d, prep.geometry.intercept > 0, norm)

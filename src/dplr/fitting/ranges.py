@@ -135,10 +135,9 @@ def intervals(
 def clippable(choice: str, problem: Problem, prep: Prep) -> tuple[int, ...]:
     """The columns that a mechanism may clip to ranges which it can tell from its own release: `Problem.clippable`.
 
-    Of numeric targets (decision 23), and as for "auto" not under add_remove; a choice of "on" narrows them before.
+    Of numeric targets (decision 23); a choice of "on" narrows them before.
     """
-    eligible = not problem.loss.classification and problem.neighbouring is Neighbouring.REPLACE_ONE
-    if choice != "auto" or not eligible or missing(problem, prep):
+    if choice != "auto" or problem.loss.classification or missing(problem, prep):
         return ()
     return columns_of(prep)
 

@@ -289,11 +289,12 @@ def columns_replace_one(numeric: int, block_sizes: Sequence[int], half_width: fl
 
 
 def columns_add_remove(numeric: int, blocks: int, half_width: float) -> float:
-    """Exact L2 sensitivity of (sum x, sum x^2 / c of the numeric columns), for rows as in `groups_add_remove`.
+    """Exact L2 sensitivity of (sum x, sum x^2 / c of the numeric columns, c times the number of records).
 
-    A number adds x^2 + x^4 / c^2 <= 2 c^2, a block, or the mark in place of a number, at most c^2.
+    For rows as in `groups_add_remove`. A number adds x^2 + x^4 / c^2 <= 2 c^2, a block, or the mark in place of a
+    number, at most c^2, and the record itself c^2 (noisy_gd.md, lemma 1).
     """
-    return half_width * math.sqrt(2 * numeric + blocks)
+    return half_width * math.sqrt(2 * numeric + blocks + 1)
 
 
 def ranges_replace_one(numbers: int, half_width: float) -> float:

@@ -1,8 +1,9 @@
 """Noisy gradient descent.
 
 Each step sums clipped gradients of all rows or of a random part, adds noise and moves. `defaults.py` chooses steps,
-rate and clip from public facts, `noise.py` computes the noise for a number of steps, `frame.py` centres and rescales
-rows by a release of its own, and `descent.py` is the loop. Proofs: noisy_gd.md, and privacy/accounting.md.
+rate and clip from public facts, `noise.py` computes the noise for a number of steps, `columns.py` releases sums of
+columns before them, by which `frame.py` centres and rescales rows, and `descent.py` is the loop. Proofs: noisy_gd.md,
+and privacy/accounting.md.
 """
 
 from __future__ import annotations

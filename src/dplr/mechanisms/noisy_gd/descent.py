@@ -15,15 +15,14 @@ from dplr._core import go_down
 from dplr._kit.progress import Track
 from dplr._kit.recorder import digest
 from dplr.mechanisms.noisy_gd import ABOUT
-from dplr.mechanisms.noisy_gd.frame import MEANS, SQUARES, Frame, frame_of, intervals_of, numeric_columns
+from dplr.mechanisms.noisy_gd.columns import column_total, noisy, noisy_columns
+from dplr.mechanisms.noisy_gd.frame import Frame, frame_of, intervals_of
 from dplr.mechanisms.noisy_gd.settings import Descent
 from dplr.noise import Ints, Source
-from dplr.privacy.statement import Release
 from dplr.problem.fit import Fit
 from dplr.problem.plan import Plan
 from dplr.rows import Rows, chosen
 from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
-from dplr.rows.queries.columns import ColumnMoments
 from dplr.rows.queries.totals import Total, stack
 
 Vector = NDArray[np.float64]
@@ -52,43 +51,15 @@ def _alone(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -> l
     fits: list[Fit] = []
     if not plans:
         return fits
-    total = functools.cache(lambda: rows.total(ColumnMoments(rows.geometry.d)))
+    total = functools.cache(lambda: column_total(rows, plans[0].problem))
     for plan in plans:
-        columns = _columns(total, plan, source)
+        columns = noisy_columns(total, plan, source)
         frame = frame_of(columns, plan)
         ends = intervals_of(columns, plan)
         walk = _State(plan, 1, frame, columns)
         _go(frame.of(rows if ends is None else rows.clipped(*ends)), [walk], source, track)
         fits += walk.fits()
     return fits
-
-
-def _columns(total: Callable[[], Total], plan: Plan, source: Source) -> dict[str, Vector]:
-    """The sums of the columns, and of squared numbers, on their grids with noise."""
-    d = plan.problem.geometry.d
-    cells = {MEANS: np.arange(d), SQUARES: d + np.flatnonzero(numeric_columns(plan.problem.geometry))}
-    released = {}
-    for name in (name for name in cells if name in plan.statement.released):
-        block = plan.statement.released[name]
-        exact = functools.partial(_cells, total, block, cells[name])
-        value = _noisy(block, source, digest(name, block.units), cells[name].shape, exact)
-        released[name] = value * block.grid
-    return released
-
-
-def _cells(total: Callable[[], Total], block: Release, cells: NDArray[np.intp]) -> Ints:
-    return total().integers(math.frexp(block.grid)[1] - 1, cells)
-
-
-def _noisy(block: Release, source: Source, about: str, shape: tuple[int, ...], exact: Callable[[], Ints]) -> Ints:
-    """Exact sums of that shape with the noise of a block, which is drawn once: recorded ones read no rows."""
-    if not block.units:
-        return exact()
-
-    def noise() -> Ints:
-        return source.gaussian(block.units, math.prod(shape)).reshape(shape)
-
-    return source.once(about, exact, noise)
 
 
 def _go(rows: Rows, walks: Sequence[_State], source: Source, track: Track) -> None:
@@ -149,7 +120,7 @@ class _State:
             return sums.integers(self.exponent) if math.isinf(walk.radius) else _clipped_sums(sums, walk, block.grid)
 
         about = digest(self.plan.problem.loss.name, self.coefs, self.query.clip, block.units, self.exponent)
-        value = _noisy(block, source, about, self.coefs.shape, exact)
+        value = noisy(block, source, about, self.coefs.shape, exact)
         gradients = self.gradients[:, number]
         gradients[...] = value * block.grid  # exact up to 2^53 units; beyond, noisy numbers are rounded
         coefs = self.coefs  # becomes the next point, before it is rounded to the grid

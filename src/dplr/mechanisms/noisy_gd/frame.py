@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dplr.mechanisms.noisy_gd.columns import MEANS, RECORDS, SQUARES, numeric_columns
 from dplr.privacy.statement import Release
 from dplr.problem.geometry import Geometry
 from dplr.problem.intervals import intervals
@@ -17,7 +18,6 @@ from dplr.problem.problem import Problem
 from dplr.rows import Rows
 
 Vector = NDArray[np.float64]
-MEANS, SQUARES = "means", "squares"
 # A number is divided by its deviation to this power. Deviations count as at least the floor, a share of the half-width,
 # and as at least this many deviations of the noise of a mean.
 _POWER, _FLOOR, _NOISES = 0.75, 0.1, 2.0
@@ -70,13 +70,6 @@ class Frame:
         return points
 
 
-def numeric_columns(geometry: Geometry) -> NDArray[np.bool_]:
-    """Which columns are numbers: outside every one-hot block and every block of shares, and no marks, (d,)."""
-    numeric = np.zeros(geometry.d, dtype=bool)
-    numeric[list(geometry.numbers)] = True
-    return numeric
-
-
 def block_weights(geometry: Geometry) -> Vector:
     """(d,) The factors of the columns of blocks: 1 for numbers of their own, and for marks."""
     weights = np.ones(geometry.d)
@@ -87,18 +80,10 @@ def block_weights(geometry: Geometry) -> Vector:
     return weights
 
 
-def column_sizes(geometry: Geometry) -> dict[str, tuple[int]]:
-    """Shapes of the released blocks of the columns, in their order; no squares where there are no numbers."""
-    numeric = int(numeric_columns(geometry).sum())
-    sizes: dict[str, tuple[int]] = {MEANS: (geometry.d,)}
-    return sizes | ({SQUARES: (numeric,)} if numeric else {})
-
-
 def frame_of(released: Mapping[str, Vector], plan: Plan) -> Frame:
     """The frame made of the released sums of columns and of squared numbers."""
-    geometry, n = plan.problem.geometry, plan.problem.n_rows
+    geometry, n = plan.problem.geometry, _records(released, plan.problem)
     assert geometry.half_width is not None
-    assert n is not None
     c, numeric = geometry.half_width, numeric_columns(geometry)
     noise = plan.statement.released[MEANS].scale / n
     center = np.clip(released[MEANS] / n, np.where(numeric, -c, 0.0), c)
@@ -125,9 +110,16 @@ def intervals_of(released: Mapping[str, Vector], plan: Plan) -> tuple[Vector, Ve
         return None
     squares = np.zeros(plan.problem.geometry.d)
     squares[numeric_columns(plan.problem.geometry)] = released[SQUARES]
-    noise, n = blocks[SQUARES].deviation, plan.problem.n_rows
-    assert n is not None
-    return intervals(released[MEANS][columns], squares[columns], noise, float(n), plan.problem, columns)
+    noise, n = blocks[SQUARES].deviation, _records(released, plan.problem)
+    return intervals(released[MEANS][columns], squares[columns], noise, n, plan.problem, columns)
+
+
+def _records(released: Mapping[str, Vector], problem: Problem) -> float:
+    """The number of records that means are over: the public one, or where it is private the released one."""
+    if RECORDS in released:
+        return max(float(released[RECORDS][0]), 1.0)
+    assert problem.n_rows is not None
+    return float(problem.n_rows)
 
 
 def _largest_norm(geometry: Geometry, center: Vector, factors: Vector) -> float:

@@ -18,16 +18,17 @@ from dplr._kit.progress import Track, silent
 from dplr._kit.validation import check_choice, check_count, check_positive, real_number, sentence
 from dplr.mechanisms.noisy_gd import ABOUT
 from dplr.mechanisms.noisy_gd import noise as step_noise
+from dplr.mechanisms.noisy_gd.columns import MEANS, column_release, column_sizes, exact_blocks
 from dplr.mechanisms.noisy_gd.defaults import MOMENTUM, TAIL, defaults, link_of, pays, reach
 from dplr.mechanisms.noisy_gd.descent import BLOCK, descend
-from dplr.mechanisms.noisy_gd.frame import MEANS, SQUARES, clips, column_sizes, intervals_of
+from dplr.mechanisms.noisy_gd.frame import clips, intervals_of
 from dplr.mechanisms.noisy_gd.settings import Descent
 from dplr.mechanisms.protocol import CLIPS, Description, Intervals, Mechanism, Shape, instead
 from dplr.noise import Source
 from dplr.privacy import sensitivity
 from dplr.privacy.calibration import RATE_UNITS, GaussianBlock
 from dplr.privacy.gaussian import gaussian_mu
-from dplr.privacy.guarantees import Gaussian, Neighbouring, Poisson, Pure
+from dplr.privacy.guarantees import Gaussian, Poisson, Pure
 from dplr.privacy.law import Law
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
@@ -38,7 +39,6 @@ from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
 from dplr.rows.queries.clipped import LARGEST_COEF, ClippedGradient
-from dplr.rows.queries.columns import ColumnMoments
 from dplr.rows.queries.losses import LossGradient
 
 _SMALLEST_CLIP, _LARGEST_CLIP = 2.0**-20, 2.0**20
@@ -69,11 +69,12 @@ class NoisyGradientDescent(Mechanism):
     init : {"public", "zero"}, default="public"
         `"public"` starts at the public coefficients where some are given, `"zero"` at zero.
     standardise : {"auto", "on", "off"}, default="auto"
-        `"on"` spends a tenth of the privacy (of mu^2) on sums of the columns and of squared numbers, and descends on
-        rows that these centre and rescale; `"off"` does not; `"auto"` does where it was found to pay (noisy_gd.md,
-        section 7). Needs declared bounds, an intercept, full batches and no ridge. Learning rate and clip are then
-        those of the standardised problem; coefficients and `history_` stay in the user's units. With a numeric target
-        the same sums clip numbers to their `ranges_`, unless ``ranges="off"``.
+        `"on"` spends a tenth of the privacy (of mu^2) on sums of the columns and of squared numbers, under add_remove
+        also on the number of records, and descends on rows that these centre and rescale; `"off"` does not;
+        `"auto"` does where it was found to pay (noisy_gd.md, section 7). Needs declared bounds, an intercept, full
+        batches and no ridge. Learning rate and clip are then those of the standardised problem; coefficients and
+        `history_` stay in the user's units. With a numeric target the same sums clip numbers to their `ranges_`,
+        unless ``ranges="off"``.
     clipping : {"example", "aggregate"}, default="example"
         `"example"` clips each row's gradient; `"aggregate"` clips the sum instead, as HHA23 prints it.
     composition : {"exact", "per-step"}, default="exact"
@@ -216,7 +217,7 @@ class NoisyGradientDescent(Mechanism):
     def blocks(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> dict[str, Shape]:
         """Return the sums of the columns, if there are any, and of all steps, whose number may be a default."""
         steps: dict[str, Shape] = {BLOCK: (self.steps, problem.geometry.n_coefs)}
-        return column_sizes(problem.geometry) | steps if self.standardises(problem, eps, delta) else steps
+        return column_sizes(problem) | steps if self.standardises(problem, eps, delta) else steps
 
     def intervals_of(self, plan: Plan, part: Mapping[str, NDArray[np.float64]]) -> Intervals | None:
         """Ranges made of the sums of the columns, to which rows were clipped before the steps."""
@@ -358,7 +359,7 @@ def _cost(spec: NoisyGradientDescent, problem: Problem, descent: Descent, eps: f
     query = ClippedGradient(problem.loss, problem.geometry.d, problem.geometry.intercept > 0, descent.clip)
     moved = sensitivity.clipped_sum(records, descent.clip, descent.radius, size, query.exponent)
     if math.isinf(eps):
-        exact = _exact_columns(problem) if descent.standardised else {}
+        exact = exact_blocks(problem) if descent.standardised else {}
         exact[BLOCK] = Release((descent.steps, size), moved, Law.NONE, 0.0, math.ldexp(1.0, query.exponent))
         return _Cost(eps, Pure(eps), exact, "section 1", "; no noise: eps = inf")
     if descent.standardised:
@@ -379,31 +380,16 @@ def _release(shape: tuple[int, ...], charged: float, noise: GaussianBlock, weigh
     return Release(shape, charged, Law.DISCRETE_GAUSSIAN, noise.scale, noise.grid, weight, noise.units)
 
 
-def _columns(problem: Problem) -> step_noise.Columns:
-    """Sums of the columns, and of squared numbers over the half-width: their sensitivity, weights and sizes."""
-    geometry, sizes = problem.geometry, column_sizes(problem.geometry)
-    assert geometry.half_width is not None
-    c, levels = geometry.half_width, [size for _, size, *_ in (*geometry.blocks, *geometry.hats)]
-    # A block of numbers of which at most one is not 0 moves the sums no further than one number.
-    numeric = sizes.get(SQUARES, (0,))[0] - sum(size - 1 for _, size in geometry.shared)
-    if problem.neighbouring is Neighbouring.REPLACE_ONE:
-        moved = sensitivity.columns_replace_one(numeric, levels, c)
-    else:
-        moved = sensitivity.columns_add_remove(numeric, len(levels), c)
-    weights = {MEANS: 1.0, SQUARES: 1 / c}
-    return step_noise.Columns(moved, tuple(weights[name] for name in sizes), tuple(size for (size,) in sizes.values()))
-
-
 def _standardised(
     problem: Problem, descent: Descent, query: ClippedGradient, moved: float, eps: float, delta: float
 ) -> _Cost:
     """The cost of the sums of columns, and of the steps with the remaining share of mu^2."""
-    size, columns = problem.geometry.n_coefs, _columns(problem)
+    size, columns = problem.geometry.n_coefs, column_release(problem)
     noise = step_noise.standardised_gaussian_steps(columns, moved, eps, delta, descent.steps, size, query.exponent)
     released = {
         name: _release(shape, noise.charged_columns, block, weight)
         for (name, shape), block, weight in zip(
-            column_sizes(problem.geometry).items(), noise.columns, columns.weights, strict=True
+            column_sizes(problem).items(), noise.columns, columns.weights, strict=True
         )
     }
     released[BLOCK] = _release((descent.steps, size), noise.charged_step, noise.step)
@@ -418,17 +404,8 @@ def _blur(problem: Problem, eps: float, delta: float) -> float:
         return 0.0
     if delta == 0 or problem.n_rows is None or problem.geometry.half_width is None:
         return math.inf
-    noise = _columns(problem).sensitivity / gaussian_mu(eps, delta) / math.sqrt(step_noise.COLUMNS_SHARE)
+    noise = column_release(problem).sensitivity / gaussian_mu(eps, delta) / math.sqrt(step_noise.COLUMNS_SHARE)
     return noise / problem.n_rows / problem.geometry.half_width
-
-
-def _exact_columns(problem: Problem) -> dict[str, Release]:
-    """The blocks of the columns without noise."""
-    exact, columns = math.ldexp(1.0, ColumnMoments.exponent), _columns(problem)
-    return {
-        name: Release(shape, columns.sensitivity, Law.NONE, 0.0, exact, weight)
-        for (name, shape), weight in zip(column_sizes(problem.geometry).items(), columns.weights, strict=True)
-    }
 
 
 def _as_printed(
