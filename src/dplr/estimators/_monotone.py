@@ -22,7 +22,6 @@ from dplr.mechanisms.protocol import chosen_columns
 Vector = NDArray[np.float64]
 
 DIRECTIONS = ("increasing", "decreasing")
-_MADE = "curves made monotone: "
 
 
 def monotone(fitted: Any, directions: Mapping[str, str]) -> Any:
@@ -32,10 +31,10 @@ def monotone(fitted: Any, directions: Mapping[str, str]) -> Any:
         remedy = 'Such as {"age": "increasing"}.'
         raise TypeError(sentence("directions", "must be a mapping of columns to directions", directions, remedy))
     places = {name: _place(layout, name) for name in directions}
-    chosen = chosen_columns(fitted._record.mechanism)
+    columns = chosen_columns(fitted._record.mechanism)
     for name, place in places.items():
         assert layout is not None
-        if chosen is not None and not set(columns_of(layout, place)) <= set(chosen):
+        if columns is not None and not set(columns_of(layout, place)) <= set(columns):
             remedy = "Make the model of all columns of the curve."
             raise ValueError(sentence("directions", "must name curves that the model has as a whole", name, remedy))
     for name, direction in directions.items():
@@ -48,13 +47,18 @@ def monotone(fitted: Any, directions: Mapping[str, str]) -> Any:
     model = copy.copy(fitted)
     model._set_coef(coefs, np.atleast_1d(np.array(fitted.intercept_, np.float64)))
     model._monotone = {**fitted._monotone, **directions}
-    listed = ", ".join(f"{name} {direction}" for name, direction in model._monotone.items())
-    others = [part for part in fitted.privacy_.solution if part != SAME_RELEASE and not part.startswith(_MADE)]
-    words = (*others, _MADE + listed, SAME_RELEASE)
+    replaced = {SAME_RELEASE, monotone_words(fitted._monotone)}
+    solution = (part for part in fitted.privacy_.solution if part not in replaced)
+    words = (*solution, monotone_words(model._monotone), SAME_RELEASE)
     plan = fitted._record.plan
     model._record = replace(fitted._record, plan=replace(plan, statement=replace(plan.statement, solution=words)))
     model.privacy_ = replace(fitted.privacy_, solution=words)
     return model
+
+
+def monotone_words(directions: Mapping[str, str]) -> str:
+    """The statement's sentence on curves that were made monotone."""
+    return "curves made monotone: " + ", ".join(f"{name} {direction}" for name, direction in directions.items())
 
 
 def _place(layout: Layout | None, name: str) -> int:
