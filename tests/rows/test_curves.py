@@ -3,6 +3,7 @@
 import math
 import pathlib
 import re
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -110,6 +111,25 @@ def test_weighted_rows_lie_in_the_weighted_simplex_exactly(seed, path, monkeypat
             for first, size, *_ in geometry.hats:
                 assert min(seen[first : first + size]) >= 0
                 assert sum(seen[first : first + size]) <= Fraction(geometry.half_widths[first])
+
+
+@pytest.mark.parametrize("seed", range(LAYOUTS))
+def test_sums_of_curves_have_the_same_bits_on_every_path_and_encoded_block_by_block(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    bounds = dplr.Bounds({"a": curve(rng), "b": curve(rng)}, target=(-1.0, 1.0))
+    lows, highs = zip(*((column.lower, column.upper) for column in bounds.columns), strict=True)
+    table = pl.DataFrame(dict(zip("ab", rng.uniform(lows, highs, (5000, 2)).T, strict=True)))
+    prep, y = layout_prep(bounds.layout, True, None, (-1.0, 1.0)), rng.uniform(-1, 1, len(table))
+    whole, _ = Encoder(as_table(table), bounds.layout).block()
+    totals = []
+    for path in cpu_paths():
+        monkeypatch.setenv("DPLR_ISA", path)
+        for rows, blocks in ((as_table(table), None), (as_table(table), 100)):
+            totals.append(ArrayRows(rows, y, prep, block_rows=blocks).sum(Moments(prep.geometry.d, True), None))
+        numbers = replace(prep, layout=None)  # the rows as they were encoded
+        totals.append(ArrayRows(whole, y, numbers).sum(Moments(prep.geometry.d, True), None))
+    for total in totals[1:]:
+        assert_array_equal((total.hi, total.lo), (totals[0].hi, totals[0].lo))
 
 
 @pytest.mark.parametrize("seed", range(LAYOUTS))
