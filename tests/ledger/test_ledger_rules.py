@@ -346,8 +346,12 @@ class ZcdpMachine(Machine):
     composition, budget, delta = "zcdp", 0.4, 1e-3
 
     def fits(self, costs):
-        orders = 1 + np.logspace(-3, 4, 20_000)
-        bounds = (0.4 - np.log1p(-1 / orders) + np.log(5e-4 * orders) / (orders - 1)) / orders
+        logs = np.linspace(-3, 4, 20_000)
+        for _ in range(3):  # the largest of all orders, ever closer
+            orders = 1 + 10**logs
+            bounds = (0.4 - np.log1p(-1 / orders) + np.log(5e-4 * orders) / (orders - 1)) / orders
+            best, step = logs[bounds.argmax()], logs[1] - logs[0]
+            logs = np.linspace(best - step, best + step, 2001)
         rho = sum(eps * math.tanh(eps / 2) for eps in costs)
         return super().fits(costs) or rho <= bounds.max()
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from dplr.cli._faults import FILE, USAGE, Refused, blamed, visible
-from dplr.fitting.curves import check_curves
 from dplr.mechanisms import SHORTHANDS
 from dplr.mechanisms.automatic import AUTO
 from dplr.mechanisms.protocol import AIMS
@@ -51,6 +50,8 @@ class Knots(click.ParamType[int | str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
         """Read it."""
+        from dplr.fitting.curves import check_curves
+
         with contextlib.suppress(ValueError):
             curves = check_curves(value if value == "auto" else int(value))
             if curves is not None:
