@@ -15,7 +15,7 @@ from dplr.rows.tables import encoder as encoders
 N, COLUMNS = 100_000, 8
 BOUNDS = dplr.Bounds({f"c{j}": (0, 100) for j in range(COLUMNS)}, target=(-50, 300))
 # Mechanism -> its delta, and the largest ratio.
-FITS = {"fm": (0.0, 14.0), "objective": (0.0, 14.0), "output": (0.0, 14.0), "ngd": (1e-6, 14.0)}
+FITS = {"fm": (0.0, 8.0), "objective": (0.0, 11.0), "output": (0.0, 11.0), "ngd": (1e-6, 13.0)}
 
 
 def frame():
