@@ -10,8 +10,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 import numpy as np
 
 from dplr._core._codes cimport (
-    LEAST_CODE, MISSING, UNKNOWN, Knots, NumberCodes, TextCodes, Texts, codes_of_numbers, codes_of_texts, knots_up_to,
+    LEAST_CODE, MISSING, UNKNOWN, Knots, NumberCodes, TextCodes, Texts, codes_of_numbers, codes_of_texts,
 )
+from dplr._core._shares cimport write_shares
 from dplr._core._values cimport (
     BITS, BYTES, DOUBLE, FLOAT, HALF, INT8, NULLS, UINT8, Piece, Pieces, Values, check_rows, is_there, read_numbers,
     run_of,
@@ -44,8 +45,7 @@ cdef struct Job:
     bint filled                 # whether a missing number counts as `filler`,
     double filler
     Py_ssize_t mark             # and which column then is 1; 0 for none
-    const double *places_of_knots   # increasing, of a curve; NULL for none
-    Py_ssize_t count_of_knots
+    Knots curve                 # its knots, increasing; NULL for none
     bint line                   # whether the number has the first column, and the knots those behind it
 
 
@@ -88,7 +88,7 @@ cdef class Feature:
             for k in range(knots.shape[0] - 1):
                 if not knots[k] < knots[k + 1]:
                     raise ValueError("knots must increase")
-            self.job.places_of_knots, self.job.count_of_knots, self.job.line = &knots[0], knots.shape[0], line
+            self.job.curve, self.job.line = Knots(&knots[0], knots.shape[0], NULL, NULL, 0, 0), line
             self.owners.append(knots)
             self.width = max(self.width, line + knots.shape[0])
         if known is not None:
@@ -284,12 +284,13 @@ cdef void write_feature(
         first = job.pieces.firsts[piece] if index else start + done - job.pieces.firsts[piece]
         if job.keyed:
             read_numbers(&job.pieces.each[piece], first, rows, run, scratch, 1)
-        if job.places_of_knots != NULL:
+        if job.curve.knots != NULL:
             if job.keyed:
                 numbers_of_keys(&job.entries[piece], scratch, run, scratch, 1)
             else:
                 read_numbers(&job.pieces.each[piece], first, rows, run, scratch, 1)
-            missing[0] += write_curve(job, scratch, run, out + done * width + job.first, width)
+            missing[0] += write_shares(
+                &job.curve, job.line, job.filled, job.filler, job.mark, scratch, run, out + done * width + job.first, width)
         elif job.byte_numbers != NULL and job.pieces.each[piece].valid == NULL:
             unknown[0] += write_bytes(
                 job, &job.pieces.each[piece], first, rows, run, out + done * width + job.first, width)
@@ -307,37 +308,6 @@ cdef void write_feature(
                 read_codes(job, &job.pieces.each[piece], first, rows, run, codes)
             write_codes(job, codes, run, out + done * width + job.first, width, unknown, missing)
         done += run
-
-
-cdef int64_t write_curve(
-    const Job *job, const double *values, Py_ssize_t n, double *out, Py_ssize_t width
-) noexcept nogil:
-    """Write each number, and its shares of the two knots beside it; how many are missing and count as something."""
-    cdef const double *knots = job.places_of_knots
-    cdef Knots known = Knots(knots, job.count_of_knots, NULL, NULL, 0, 0)
-    cdef double low = knots[0], high = knots[job.count_of_knots - 1], value, share
-    cdef Py_ssize_t k, left
-    cdef int64_t missing = 0
-    cdef double *row
-    for k in range(n):
-        row, value = out + k * width, values[k]
-        if value != value and job.filled:
-            missing += 1
-            value = job.filler
-            if job.mark:
-                row[job.mark] = 1.0
-                if job.line:
-                    row[0] = value
-                continue
-        if job.line or value - value != 0:  # refused, where it is not finite
-            row[0] = value
-        if value - value != 0:
-            continue
-        value = min(max(value, low), high)
-        left = min(knots_up_to(&known, value), job.count_of_knots - 1) - 1
-        share = (value - knots[left]) / (knots[left + 1] - knots[left])
-        row[job.line + left], row[job.line + left + 1] = 1.0 - share, share
-    return missing
 
 
 cdef int64_t write_bytes(
