@@ -290,7 +290,8 @@ cdef void write_feature(
             else:
                 read_numbers(&job.pieces.each[piece], first, rows, run, scratch, 1)
             missing[0] += write_shares(
-                &job.curve, job.line, job.filled, job.filler, job.mark, scratch, run, out + done * width + job.first, width)
+                &job.curve, job.line, job.filled, job.filler, job.mark, scratch, run, out + done * width + job.first,
+                width)
         elif job.byte_numbers != NULL and job.pieces.each[piece].valid == NULL:
             unknown[0] += write_bytes(
                 job, &job.pieces.each[piece], first, rows, run, out + done * width + job.first, width)
