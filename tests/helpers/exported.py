@@ -1,4 +1,4 @@
-"""What a database and an ONNX runtime make of a released model."""
+"""Answers of a database and of an ONNX runtime to a released model."""
 
 import contextlib
 import functools
