@@ -47,7 +47,7 @@ def of_moments(matrix, vector, square, n, cells, tied, deviation, laplace=False)
     sampling = classical_sampling(matrix, vector, cells, tied, noise, square, deviation**2, n)
     return Reading(
         matrix=matrix, vector=vector, cells=cells, tied=tied, vector_noise=noise, sampling=sampling, laplace=laplace,
-        center=np.zeros(q), reach=2 * np.sqrt(q), estimand=Estimand.MEAN, n_rows=n, square=square,
+        center=np.zeros(q), sizes=np.full(q, q**-0.5), estimand=Estimand.MEAN, n_rows=n, square=square,
         square_noise=deviation**2,
     )  # fmt: skip
 

@@ -14,14 +14,17 @@ from dplr.inference.intervals import (
     NARROWLY,
     SURE,
     UNBOUNDED,
+    _Search,
     _start,
     _widening,
+    box_of,
+    consistent,
     intervals,
     score_test,
 )
 from dplr.inference.noise import covariance, fourth, weights
 from dplr.inference.reading import Reading
-from dplr.inference.score import correlation, ends, lowest, quantile, statistic
+from dplr.inference.score import correlation, ends, lowest, outside, quantile, statistic
 from dplr.privacy.estimand import Estimand
 
 Z = stats.norm.ppf(0.975)
@@ -34,18 +37,18 @@ def made(seed, n=3000, d=3, hot=0, deviation=8.0, laplace=False):
     return reading(rng, V, target(rng, V, coef), deviation, range(d, d + hot), laplace)
 
 
-def farthest(given, contrast, sign, start, penalty, slack):
+def farthest(given, contrast, sign, start, box):
     """What SLSQP finds from three starts, in coordinates in which the set is about a ball."""
-    curvature = statistic(given, start[None], penalty).curvature[0]
+    curvature = statistic(given, start[None], box).curvature[0]
     shape = np.linalg.cholesky(np.linalg.inv(curvature))
     goal = shape.T @ contrast
     goal /= np.linalg.norm(goal)
 
     def room(u):
-        return Z**2 + slack - statistic(given, (start + shape @ u)[None], penalty).value[0]
+        return Z**2 - statistic(given, (start + shape @ u)[None], box).value[0]
 
     def slope(u):
-        return 2 * shape.T @ statistic(given, (start + shape @ u)[None], penalty).slope[0]
+        return 2 * shape.T @ statistic(given, (start + shape @ u)[None], box).slope[0]
 
     found = []
     for u in (2 * sign * goal, *np.random.default_rng(0).normal(size=(2, len(goal)))):
@@ -67,13 +70,16 @@ def test_ends_are_where_a_general_optimiser_finds_them(seed, hot):
     rng = np.random.default_rng(seed)
     contrasts = np.vstack([np.eye(q)[:2], np.eye(q)[-2:], rng.normal(size=(2, q))])
     signs = np.repeat([-1.0, 1.0], len(contrasts))
-    for penalty, slack in ((0.25 / given.reach**2, 0.25), (0.0, 0.0)):
-        middle, _ = lowest(given, penalty, _start(given, 0.25 / given.reach**2))
+    wide = box_of(given).own
+    solution = np.abs(np.linalg.solve(given.matrix, given.vector))
+    for box in (wide, 1.02 * solution + 0.02):  # the second one cuts the set
+        middle, _ = lowest(given, box, _start(given, box))
         twice = np.vstack([contrasts, contrasts])
-        points, found = ends(given, twice, signs, middle, penalty, slack, Z)
+        points, found = ends(given, twice, signs, middle, box, Z)
         assert found.all()
+        assert np.any(outside(given, points, box)) == (box is not wide)
         ours = np.sum(points * twice, axis=1)
-        theirs = [farthest(given, c, s, middle, penalty, slack) for c, s in zip(twice, signs, strict=True)]
+        theirs = [farthest(given, c, s, middle, box) for c, s in zip(twice, signs, strict=True)]
         half = np.abs(ours - twice @ middle)
         assert np.max(np.abs(ours - theirs) / half) < 1e-3
 
@@ -84,8 +90,8 @@ def test_the_slope_is_that_of_the_statistic(hot):
     q = len(given.vector)
     for point in np.random.default_rng(2).normal(size=(5, q)):
         nearby = np.concatenate([point + step * np.eye(q), point - step * np.eye(q)])
-        value = statistic(given, nearby, 0.1).value
-        slope = -2 * statistic(given, point[None], 0.1).slope[0]
+        value = statistic(given, nearby, np.full(q, 0.4)).value
+        slope = -2 * statistic(given, point[None], np.full(q, 0.4)).slope[0]
         np.testing.assert_allclose((value[:q] - value[q:]) / (2 * step), slope, rtol=1e-6, atol=1e-6)
 
 
@@ -224,17 +230,95 @@ def hardly_identified(seed, smallest):
 
 @pytest.mark.parametrize(("seed", "smallest"), [(0, 1.0), (49, 1.0), (13, 2.0), (24, 2.0)])
 def test_an_end_behind_which_the_set_goes_on_is_not_taken_for_one(seed, smallest):
-    given, contrast = hardly_identified(seed, smallest), np.eye(4)[[3, 3]]
-    signs, penalty = np.array([-1.0, 1.0]), 0.25 / (4 * given.reach) ** 2
-    middle, _ = lowest(given, penalty, _start(given, 16 * penalty))
-    inside, found = ends(given, contrast, signs, middle, penalty, 0.25, Z)
-    outside, also = ends(given, contrast, signs, middle + 3 * (inside - middle), penalty, 0.25, Z)
-    assert found.all()
-    width, beyond = inside[1, 3] - inside[0, 3], signs * (outside - inside)[:, 3]
-    farther = also & (beyond > 0.2 * width)
-    assert farther.any()
-    assert np.all(statistic(given, outside[farther], penalty).value <= Z**2 + 0.25 + 1e-3)
-    assert intervals(given, contrast[:1]).verdict[0] == UNBOUNDED
+    given, which = hardly_identified(seed, smallest), np.array([3])
+    search = _Search.of(given, np.eye(4), box_of(given))
+    box = search.box[3]
+    near, reached = ends(given, np.eye(4)[[3, 3]], np.array([-1.0, 1.0]), search.middle, box, Z)
+    points, success = search.ends(which, Z)
+    assert reached.all()
+    assert success.all()
+    assert points[0, 0, 3] <= near[0, 3] + 1e-9
+    assert points[1, 0, 3] >= near[1, 3] - 1e-9
+    assert np.all(statistic(given, points[:, 0], box).value <= Z**2 + 1e-3)
+    theirs = [farthest(given, np.eye(4)[3], sign, search.middle, box) for sign in (-1, 1)]
+    assert np.all((points[:, 0, 3] - theirs) * [-1, 1] > -1e-3 * np.ptp(theirs))
+
+
+def with_a_rare_flag(seed, coef=1.0, rows=20.0):
+    """An equation of two strong columns, a flag that is 1 in few rows, and a constant."""
+    rng, cells = np.random.default_rng(seed), cell_variances(4, 9.0)
+    matrix = np.diag([900.0, 900.0, rows * 0.25, 10_000 * 0.25])
+    matrix[2, 3] = matrix[3, 2] = rows * 0.25
+    truth = np.array([0.4, -0.3, coef, 0.1])
+    noisy = matrix + symmetric_noise(rng, cells, np.zeros(4))
+    root = np.sqrt(0.05) * np.linalg.cholesky(matrix)
+    vector = matrix @ truth + root @ rng.normal(size=4) + 9.0 * rng.normal(size=4)
+    square = float(truth @ matrix @ truth) + 500.0
+    return replace(
+        of_moments(noisy, vector, square, 10_000, cells, np.zeros(4), 9.0), sizes=np.full(4, 0.5)
+    ), truth  # fmt: skip
+
+
+def test_a_column_that_is_drowned_silences_itself_alone():
+    hits, verdicts = [], set()
+    for seed in range(60):
+        given, truth = with_a_rare_flag(seed, coef=4.0 * (-1) ** seed)  # at its bound
+        found = intervals(given, np.eye(4))
+        assert found.verdict[2] == UNBOUNDED
+        assert set(found.verdict[:2]) <= {BOUNDED, DECLARED}
+        verdicts |= set(found.verdict[:2])
+        hits.append((found.low <= truth) & (truth <= found.high))
+    assert np.mean(hits, axis=0).min() >= 0.93
+    assert verdicts == {BOUNDED, DECLARED}
+
+
+def test_a_column_and_its_complement_silence_themselves_alone():
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        V = rows(rng, 20_000, 3)
+        V[:, 2] = 0.3 - V[:, 1]  # the constant is a half: what is told apart is their difference
+        given = reading(rng, V, target(rng, V, np.full(4, 0.2)), 8.0)
+        found = intervals(given, np.eye(4))
+        assert found.verdict[0] in (BOUNDED, DECLARED)
+        assert set(found.verdict[1:3]) == {UNBOUNDED}
+
+
+def test_the_larger_the_bound_of_the_drowned_the_wider_are_the_others():
+    given, _ = with_a_rare_flag(0)
+    widths = [np.ptp([found.low, found.high], axis=0)[:2] for found in (intervals(given, np.eye(4), 0.95, False, bound)
+              for bound in (0.5, 2.0, 8.0))]  # fmt: skip
+    assert np.all(np.diff(widths, axis=0) > 0)
+
+
+def test_intervals_are_nested_in_the_level_also_beside_a_drowned_column():
+    levels = (0.5, 0.7, 0.9, 0.94, 0.95, 0.99, 0.999)
+    for seed in range(10):
+        given, _ = with_a_rare_flag(seed)
+        found = [intervals(given, np.eye(4), level) for level in levels]
+        for narrower, wider in zip(found, found[1:], strict=False):
+            both = wider.verdict != UNBOUNDED
+            assert np.all(narrower.verdict[both] != UNBOUNDED)
+            assert np.all(wider.low[both] <= narrower.low[both])
+            assert np.all(narrower.high[both] <= wider.high[both])
+
+
+def test_a_coefficient_that_the_data_bound_does_not_depend_on_the_assumption():
+    given = made(13)
+    bounds = box_of(given)
+    np.testing.assert_array_equal(bounds.nuisance, bounds.own)
+    moved = replace(given, vector=given.vector + 0.6 * given.matrix @ bounds.own)  # beyond the bound of others
+    found, usual = intervals(moved, np.eye(4)), intervals(moved, np.eye(4), 0.95, False, 1e3)
+    assert np.all(found.verdict == BOUNDED)
+    np.testing.assert_allclose(found.low, usual.low, atol=1e-3)
+
+
+def test_a_search_that_ends_too_early_is_seen_by_the_test(monkeypatch):
+    given = made(7)
+    found = intervals(given, np.eye(4))
+    short = replace(found, low=found.low / 2 + found.high / 2 - 1e-9, estimate=found.high)
+    tested, p_values = consistent(given, np.eye(4), found.low * 0.75 + found.high * 0.25, short)
+    assert np.all(tested.verdict == UNBOUNDED)
+    assert np.all(np.isnan(p_values))
 
 
 def test_a_matrix_of_noise_alone_says_nothing():
@@ -245,18 +329,6 @@ def test_a_matrix_of_noise_alone_says_nothing():
         assert np.all(np.isinf(found.high))
         assert np.all(np.isinf(found.std_error))
         assert np.all(np.isnan(found.estimate))
-
-
-def test_a_declared_bound_makes_them_bounded_and_marks_them():
-    given = made(0, n=100, d=4, deviation=100.0)
-    found = intervals(given, np.eye(5), coef_bound=3.0)
-    assert DECLARED in found.verdict
-    assert set(found.verdict) <= {DECLARED, BOUNDED, UNBOUNDED}
-    declared = found.verdict == DECLARED
-    assert np.all(np.isfinite(found.high[declared]))
-    assert np.all(found.high[declared] <= 3.0 * math.sqrt(1 + Z**2 / 0.25) + 1e-9)
-    ample = intervals(made(13), np.eye(4), coef_bound=50.0)
-    assert np.all(ample.verdict == BOUNDED)
 
 
 @pytest.mark.parametrize("broken", [np.nan, np.inf, 1e200])
@@ -282,9 +354,9 @@ def test_whatever_is_released_ends_are_two_finite_numbers_or_none():
         given = Reading(
             matrix=matrix + matrix.T, vector=rng.normal(size=q) * rng.choice([1.0, 1e5, 1e200]), cells=cells + cells.T,
             tied=tied, vector_noise=np.eye(q) * rng.choice([0.0, 1.0]), sampling=np.eye(q) * rng.choice([0.0, 1.0]),
-            laplace=bool(rng.random() < 0.5), center=np.zeros(q), reach=4.0, estimand=Estimand.MEAN,
+            laplace=bool(rng.random() < 0.5), center=np.zeros(q), sizes=np.ones(q), estimand=Estimand.MEAN,
         )  # fmt: skip
-        found = intervals(given, np.eye(q), coef_bound=rng.choice([None, 10.0]))
+        found = intervals(given, np.eye(q), effect_bound=rng.choice([None, 10.0]))
         bounded = found.verdict != UNBOUNDED
         assert np.all(found.low[bounded] < found.high[bounded])
         assert np.all(np.isfinite(found.low) == bounded)
@@ -354,8 +426,8 @@ def test_input_that_makes_no_sense_is_refused():
         intervals(given, np.zeros((1, 4)))
     with pytest.raises(ValueError, match="`level` must be"):
         intervals(given, np.eye(4), 95.0)
-    with pytest.raises(ValueError, match="`coef_bound` must be"):
-        intervals(given, np.eye(4), coef_bound=0.0)
+    with pytest.raises(ValueError, match="`effect_bound` must be"):
+        intervals(given, np.eye(4), effect_bound=0.0)
     with pytest.raises(ValueError, match="independent"):
         score_test(given, np.ones((2, 4)), [0.0, 0.0])
     with pytest.raises(ValueError, match="`values` must be 1"):
@@ -367,7 +439,7 @@ def one_coefficient(matrix, vector=0.5):
     one = np.ones((1, 1))
     return Reading(
         matrix=matrix * one, vector=vector * np.ones(1), cells=one, tied=np.zeros(1), vector_noise=0.01 * one,
-        sampling=0.01 * one, laplace=False, center=np.zeros(1), reach=2.0, estimand=Estimand.MEAN, n_rows=1000.0,
+        sampling=0.01 * one, laplace=False, center=np.zeros(1), sizes=np.ones(1), estimand=Estimand.MEAN, n_rows=1000.0,
     )  # fmt: skip
 
 
@@ -391,12 +463,12 @@ def test_an_interval_that_is_barely_bounded_is_wider_by_the_noise_on_the_matrix(
     barely = replace(one_coefficient(4.5, 1.0), vector_noise=0 * one, sampling=sampling * one)
     found = intervals(barely, contrast)
     assert found.verdict[0] == NARROWLY
-    assert found.std_error[0] == pytest.approx((found.high[0] - found.low[0]) / (2 * Z))
+    assert math.isnan(found.std_error[0])  # it grows faster than the quantile
+    assert found.bounded_to[0] == pytest.approx(1 - 2 * stats.norm.sf(4.5 - 1 / 8), rel=1e-5)
     share = float(correlation(barely, one, found.low[:, None])[0])
     assert least <= share <= most
-    # Where a declared bound makes every interval a reported one, none is chosen, and none is wider.
-    alike = intervals(barely, contrast, level=1 - 2 * stats.norm.sf(Z + (SURE - Z) * share), coef_bound=1e6)
-    assert found.low[0] == pytest.approx(alike.low[0], rel=1e-3)
+    firm, _ = _Search.of(barely, contrast, box_of(barely)).ends(np.zeros(1, int), Z + (SURE - Z) * share)
+    assert found.low[0] == pytest.approx(firm.min(), rel=1e-3)
     # P-values and intervals agree: what an end excludes has a p-value of 5 %.
     at_the_end = score_test(barely, contrast, found.low)
     assert at_the_end.p_value == pytest.approx(0.05, rel=1e-2)
@@ -414,7 +486,7 @@ def test_reported_intervals_hold_the_truth_also_where_few_are_reported():
         one = np.ones((1, 1))
         exact = Reading(
             matrix=matrix * one, vector=np.ones(1), cells=one, tied=np.zeros(1), vector_noise=1e-6 * one,
-            sampling=1e-6 * one, laplace=False, center=np.zeros(1), reach=2.0, estimand=Estimand.MEAN, n_rows=1000.0,
+            sampling=1e-6 * one, laplace=False, center=np.zeros(1), sizes=np.ones(1), estimand=Estimand.MEAN, n_rows=1000.0,
         )  # fmt: skip
         found = intervals(exact, np.eye(1))
         tables[matrix] = found.low[0], found.high[0], found.verdict[0] != UNBOUNDED

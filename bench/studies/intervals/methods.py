@@ -87,7 +87,7 @@ def release(sums: tuple[np.ndarray, np.ndarray, float], n: int, noise: Noise, rn
     sampling = classical_sampling(matrix, vector, noise.cells, noise.tied, of_vector, square, noise.square**2, n)
     return Reading(
         matrix=matrix, vector=vector, cells=noise.cells, tied=noise.tied, vector_noise=of_vector, sampling=sampling,
-        laplace=noise.laplace, center=np.zeros(q), reach=2 * math.sqrt(q), estimand=Estimand.MEAN, n_rows=n,
+        laplace=noise.laplace, center=np.zeros(q), sizes=np.full(q, 0.5), estimand=Estimand.MEAN, n_rows=n,
         square=square, square_noise=noise.square**2,
     )  # fmt: skip
 

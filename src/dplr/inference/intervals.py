@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,18 +13,14 @@ from scipy import special
 
 from dplr._kit.validation import real_number, sentence
 from dplr.inference.noise import weights
-from dplr.inference.reading import Reading
-from dplr.inference.score import Flags, correlation, ends, kurtosis, lowest, quantile, statistic, variances
+from dplr.inference.reading import EFFECT_BOUNDS, Reading
+from dplr.inference.score import Flags, correlation, ends, kurtosis, lowest, outside, quantile, statistic, variances
 
 Array = NDArray[np.float64]
 
-# What bounds an interval: the released numbers; they do, narrowly; they and the declared `coef_bound`; nothing, and
+# What bounds an interval: the released numbers; they do, narrowly; they and the public bound of effects; nothing, and
 # there is no interval.
-BOUNDED, NARROWLY, DECLARED, UNBOUNDED = "bounded", "bounded narrowly", "bounded by coef_bound", "unbounded"
-# The statistic may exceed its quantile by this much where the coefficients are as far from 0 as the reach.
-_SLACK = 0.25
-# An end that moves by more than this part of the width when the reach is four times as large depends on the reach.
-_FARTHER, _MOVED = 4.0, 0.2
+BOUNDED, NARROWLY, DECLARED, UNBOUNDED = "bounded", "bounded narrowly", "bounded by effect_bound", "unbounded"
 # An interval is reported where that of 99.9 % is bounded too. Where that of the quantile z + `SURE` is not, noise on
 # the matrix may be why it is reported, and counts as the largest of `_CHOICES` (intervals.md, section 3).
 _CHOICES = 50
@@ -30,8 +28,16 @@ SURE = -float(special.ndtri(0.05 / _CHOICES / 2))
 # A p-value and an interval contradict each other where they do by more than this factor of the level: the tails are
 # read at two points, the end and the hypothesis, so that they may differ a little.
 _APART = 1.5
+# The bound of a coefficient that the released numbers bound, over that of others.
+_WIDER = 4.0
+# Half of an interval that says little more than the bounds do, over what these leave.
+_VACUOUS = 0.9
 # The second search for an end starts this many half-widths away.
 _BEYOND = 3.0
+# Halvings of the range in which the quantile lies up to which an interval is bounded.
+_HALVINGS = 8
+# Where a search does not end, another one goes from end to end of these parts of the quantile.
+_PARTS = 0.2, 0.4, 0.6, 0.8
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -42,10 +48,12 @@ class Intervals:
     ----------
     estimate : the contrast where the released equation holds exactly: neither ridge nor trimming. nan where the
         interval is unbounded or does not hold it.
-    std_error : half the width over the normal quantile: of the interval, so also where the law is not normal.
+    std_error : half the width over the normal quantile: of the interval, so also where the law is not normal. nan where
+        it is bounded narrowly: it then grows faster than the quantile.
     low, high : ends; infinite where the released numbers do not bound the contrast.
     noise_share : the part of the estimate's variance that is privacy noise, the mean of both ends; nan where unbounded.
     verdict : `BOUNDED`, `NARROWLY`, `DECLARED` or `UNBOUNDED`.
+    bounded_to : the level up to which the released numbers bound the contrast where they do narrowly; else nan.
     level : of each interval, or of all together where `joint`.
     joint : whether all intervals hold together with that probability (Bonferroni).
     weakest : the smallest eigenvalue of the released matrix, in deviations of the noise along its direction.
@@ -58,6 +66,7 @@ class Intervals:
     high: Array
     noise_share: Array
     verdict: NDArray[np.str_]
+    bounded_to: Array
     level: float
     joint: bool
     weakest: float
@@ -104,7 +113,7 @@ class ScoreTest:
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def intervals(
-    reading: Reading, contrasts: Array, level: float = 0.95, joint: bool = False, coef_bound: float | None = None
+    reading: Reading, contrasts: Array, level: float = 0.95, joint: bool = False, effect_bound: float | None = None
 ) -> Intervals:
     """Intervals of contrasts (m, q) of the scaled coefficients, by inversion of the score's statistic.
 
@@ -113,8 +122,7 @@ def intervals(
     reading : the released equation.
     contrasts : (m, q) each row a linear combination of coefficients, such as those of user units.
     level : probability of each interval, or with `joint` of all of them together.
-    coef_bound : largest norm of the scaled coefficients that the caller vouches for, instead of the reading's reach.
-        What the released numbers alone do not bound is then bounded, and marked.
+    effect_bound : public bound of the effect of every coordinate, instead of that of the estimand.
 
     Raises
     ------
@@ -123,8 +131,8 @@ def intervals(
     """
     contrasts = _checked_contrasts(reading, contrasts)
     alpha = (1 - check_level(level)) / (max(len(contrasts), 1) if joint else 1)
-    z = _quantile(alpha)
-    points, verdict = _surely(reading, contrasts, alpha, _reach(reading, coef_bound), coef_bound is not None)
+    search = _Search.of(reading, contrasts, box_of(reading, effect_bound))
+    points, verdict, bounded_to = _surely(search, alpha)
     origin = contrasts @ reading.center
     pair = np.sort(reading.factor * (origin + np.einsum("smq,mq->sm", points, contrasts)), axis=0)
     bounded = verdict != UNBOUNDED
@@ -134,11 +142,12 @@ def intervals(
     weakest, direction = weakness(reading)
     return Intervals(
         estimate=np.where(inside, exact, np.nan),
-        std_error=(high - low) / (2 * z),
+        std_error=np.where(verdict == NARROWLY, np.nan, (high - low) / (2 * _quantile(alpha))),
         low=low,
         high=high,
-        noise_share=np.where(bounded, _noise_share(reading, points), np.nan),
+        noise_share=np.where(bounded, _noise_share(search, points), np.nan),
         verdict=verdict,
+        bounded_to=bounded_to,
         level=level,
         joint=joint,
         weakest=weakest,
@@ -148,7 +157,7 @@ def intervals(
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def consistent(
-    reading: Reading, contrasts: Array, values: Array, intervals: Intervals, coef_bound: float | None = None
+    reading: Reading, contrasts: Array, values: Array, intervals: Intervals, effect_bound: float | None = None
 ) -> tuple[Intervals, Array]:
     """Intervals of contrasts (m, q), and the p-value of each having its value (m,); both cannot say where one cannot.
 
@@ -156,11 +165,11 @@ def consistent(
     along another weak direction only one of them finds that, and what they say is contradictory (`contradictory`).
     """
     contrasts, values = _checked_contrasts(reading, contrasts), np.asarray(values, np.float64)
-    m, reach = len(contrasts), _reach(reading, coef_bound)
+    m, box = len(contrasts), box_of(reading, effect_bound)
     alpha = (1 - intervals.level) / (max(m, 1) if intervals.joint else 1)
     p_values = np.full(m, math.nan)
     for k in np.flatnonzero(intervals.verdict != UNBOUNDED).tolist():
-        p_values[k] = _tested(reading, contrasts[[k]], values[[k]], reach, str(intervals.verdict[k])).p_value
+        p_values[k] = _tested(reading, contrasts[[k]], values[[k]], box, str(intervals.verdict[k])).p_value
     outside = (values < intervals.low) | (intervals.high < values)
     silent = contradictory(outside, p_values, alpha)
     return replace(
@@ -171,6 +180,7 @@ def consistent(
         high=np.where(silent, np.inf, intervals.high),
         noise_share=np.where(silent, np.nan, intervals.noise_share),
         verdict=np.where(silent, UNBOUNDED, intervals.verdict),
+        bounded_to=np.where(silent, np.nan, intervals.bounded_to),
     ), np.where(silent, np.nan, p_values)
 
 
@@ -183,7 +193,7 @@ def contradictory(outside: Flags, p_values: Array, alpha: float) -> Flags:
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
-def score_test(reading: Reading, contrasts: Array, values: Array, coef_bound: float | None = None) -> ScoreTest:
+def score_test(reading: Reading, contrasts: Array, values: Array, effect_bound: float | None = None) -> ScoreTest:
     """Test that contrasts (m, q) of the scaled coefficients have these values (m,), all of them at once.
 
     The statistic is the smallest of all coefficients for which they have; its law is that of chi-square with m degrees
@@ -202,37 +212,45 @@ def score_test(reading: Reading, contrasts: Array, values: Array, coef_bound: fl
     if not dof or np.linalg.matrix_rank(contrasts) < dof:
         raise ValueError(sentence("contrasts", "must be one or more independent rows", contrasts.tolist()))
     alone, _ = consistent(
-        reading, contrasts, values, intervals(reading, contrasts, 0.95, False, coef_bound), coef_bound
+        reading, contrasts, values, intervals(reading, contrasts, 0.95, False, effect_bound), effect_bound
     )
     if np.any(alone.verdict == UNBOUNDED):
         return ScoreTest(math.nan, dof, math.nan, UNBOUNDED)
     verdict = next((word for word in (DECLARED, NARROWLY) if word in alone.verdict), BOUNDED)
-    return _tested(reading, contrasts, values, _reach(reading, coef_bound), verdict)
+    return _tested(reading, contrasts, values, box_of(reading, effect_bound), verdict)
 
 
-def _tested(reading: Reading, contrasts: Array, values: Array, reach: float, verdict: str) -> ScoreTest:
+def _tested(reading: Reading, contrasts: Array, values: Array, bounds: Box, verdict: str) -> ScoreTest:
     """The test of contrasts whose intervals have this verdict, the weakest of them."""
-    dof, near, declared = len(contrasts), _SLACK / reach**2, verdict == DECLARED
-    # Any point with these values will do to start from.
-    goal = values / reading.factor - contrasts @ reading.center
-    start = np.asarray(np.linalg.lstsq(contrasts, goal, rcond=None)[0], np.float64)
-    phi, success, penalty = start, False, near
-    for penalty in (near,) if declared else (near / _FARTHER**2, near):  # the nearer where the farther is not found
-        phi, success = lowest(reading, penalty, start, contrasts)
-        if success:
-            break
-    if success and not declared:
-        free, free_success = lowest(reading, 0.0, phi, contrasts)
-        phi, penalty = (free, 0.0) if free_success else (phi, penalty)
-    local = statistic(reading, phi[None], penalty)
-    value = max(0.0, float(local.value[0]) - (_SLACK if penalty else 0.0))
-    if not success or not math.isfinite(value):
+    dof, box = len(contrasts), bounds.of(np.any(contrasts, axis=0))
+    value, phi = _least(reading, box, contrasts, values / reading.factor - contrasts @ reading.center)
+    if not math.isfinite(value):
         return ScoreTest(math.nan, dof, math.nan, UNBOUNDED)
+    local = statistic(reading, phi[None], box)
     tails = float(kurtosis(reading, local.weights, phi[None])[0])
     p_value = _p_value(value, dof, tails)
     if verdict == NARROWLY:
         p_value = _of_a_choice(p_value, float(correlation(reading, local.weights, phi[None])[0]))
     return ScoreTest(value, dof, p_value, verdict)
+
+
+def _least(reading: Reading, box: Array, contrasts: Array, goal: Array) -> tuple[float, Array]:
+    """The smallest statistic where contrasts of phi are `goal`, and where it is; nan where no search ends.
+
+    One search begins at the nearest point in the metric of the statistic, the other at the shortest one.
+    """
+    zero = np.zeros(len(reading.vector))
+    middle, _ = lowest(reading, box, _start(reading, box))
+    curvature = statistic(reading, middle[None], box).curvature[0]
+    value, point = math.nan, zero
+    across = np.linalg.pinv(curvature) @ contrasts.T if _finite(curvature) else contrasts.T
+    for way in (across, contrasts.T):
+        step = np.linalg.lstsq(contrasts @ way, goal - contrasts @ middle, rcond=None)[0]
+        phi, success = lowest(reading, box, middle + way @ step, contrasts)
+        least = float(statistic(reading, phi[None], box).value[0])
+        if success and math.isfinite(least) and not value <= least:
+            value, point = max(0.0, least), phi
+    return value, point
 
 
 def weakness(reading: Reading) -> tuple[float, Array]:
@@ -247,27 +265,121 @@ def weakness(reading: Reading) -> tuple[float, Array]:
     return (value / deviation if deviation else math.copysign(math.inf, value)), direction
 
 
-def _surely(
-    reading: Reading, contrasts: Array, alpha: float, reach: float, declared: bool
-) -> tuple[Array, NDArray[np.str_]]:
+@dataclass(frozen=True, eq=False, slots=True)
+class _Search:
+    """The search for the ends of contrasts (m, q): from `middle`, where the statistic is lowest, within boxes (m, q)."""
+
+    reading: Reading
+    contrasts: Array
+    box: Array
+    nuisance: Array
+    middle: Array
+    success: bool
+
+    @classmethod
+    def of(cls, reading: Reading, contrasts: Array, box: Box) -> _Search:
+        """The search of all of these contrasts."""
+        middle, success = lowest(reading, box.own, _start(reading, box.own))
+        if success:
+            middle, success = lowest(reading, box.nuisance, middle)
+        return cls(reading, contrasts, box.of(contrasts), box.nuisance, middle, success and not reading.far)
+
+    def ends(self, which: NDArray[np.intp], z: float | Array, widening: float = 0.0) -> tuple[Array, Flags]:
+        """Points (2, k, q) at which contrasts `which` are smallest and largest, and whether the search ended (k,).
+
+        A second search begins beyond the ends, since a set that is not convex may go on there: the farther ends count.
+        """
+        m, contrasts = len(which), np.tile(self.contrasts[which], (2, 1))
+        signs, quantiles = np.repeat([-1.0, 1.0], m), np.tile(np.broadcast_to(z, m), 2)
+        case = _Ends(self.reading, contrasts, signs, np.tile(self.box[which], (2, 1)), quantiles, widening)
+        points, success = case.of(np.arange(2 * m), self.middle)
+        points, success = case.farther(points, success, np.arange(2 * m), self.middle + _BEYOND * (points - self.middle))
+        if len(rest := np.flatnonzero(~success)):
+            points, success = case.farther(points, success, rest, case.steps(rest, self.middle))
+        points = points.reshape(2, m, -1)
+        place = np.einsum("smq,mq->sm", points, self.contrasts[which])
+        return points, success.reshape(2, m).all(axis=0) & (place[1] > place[0]) & self.success
+
+    def bounded(self, which: NDArray[np.intp], z: float | Array) -> Flags:
+        """Whether contrasts `which` are bounded by more than the assumption about the coefficients themselves.
+
+        The coefficients that a contrast is about are inside their wider bounds at both ends; and where some coefficient
+        is at its bound, the interval is shorter than what the bounds alone leave to the contrast: a column that
+        another one makes up for would else be bounded by the bound of that.
+        """
+        points, success = self.ends(which, z)
+        contrasts = self.contrasts[which]
+        beyond = outside(self.reading, points, self.box[which])
+        own = np.any(beyond & (contrasts != 0), axis=(0, 2))
+        length = np.abs(np.einsum("mq,mq->m", points[1] - points[0], contrasts)) / 2
+        vacuous = np.any(beyond, axis=(0, 2)) & (length > _VACUOUS * (np.abs(contrasts) @ self.nuisance))
+        return np.asarray(success & ~own & ~vacuous)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Ends:
+    """Ends (k, q) of contrasts (k, q) on these sides (k,), in boxes (k, q), at quantiles (k,)."""
+
+    reading: Reading
+    contrasts: Array
+    signs: Array
+    box: Array
+    quantiles: Array
+    widening: float
+
+    def of(self, which: NDArray[np.intp], start: Array, part: float = 1.0) -> tuple[Array, Flags]:
+        """The ends `which` that searches from `start` come to, at this part of the quantile."""
+        case = self.reading, self.contrasts[which], self.signs[which]
+        return ends(*case, start, self.box[which], part * self.quantiles[which], self.widening)
+
+    def farther(self, points: Array, success: Flags, which: NDArray[np.intp], start: Array) -> tuple[Array, Flags]:
+        """The farther of these ends and those `which` that searches from `start` come to."""
+        also, reached = self.of(which, start)
+        ahead = self.signs[which] * np.sum((also - points[which]) * self.contrasts[which], axis=1) > 0
+        better = reached & (~success[which] | ahead)
+        points, success = points.copy(), success.copy()
+        points[which[better]], success[which] = also[better], success[which] | reached
+        return points, success
+
+    def steps(self, which: NDArray[np.intp], start: Array) -> Array:
+        """Where to start at the quantiles: at the ends of smaller ones, one after the other."""
+        for part in _PARTS:
+            points, reached = self.of(which, start, part)
+            start = np.where(reached[:, None], points, start)
+        return np.asarray(start)
+
+
+def _surely(search: _Search, alpha: float) -> tuple[Array, NDArray[np.str_], Array]:
     """The ends of what is bounded at the quantile `SURE` too: by more than noise that made a direction strong.
 
-    What is not bounded at `SURE` beyond the level's quantile has wider ends. With a declared reach every interval is
-    reported, so that none is chosen; what it alone bounds at `SURE` is marked (intervals.md, section 3).
+    What is not bounded at `SURE` beyond the level's quantile has wider ends, and the level up to which it is bounded.
     """
-    z = _quantile(alpha)
-    points, verdict = _both_ends(reading, contrasts, max(z, SURE), reach, declared)
-    firm = reported = np.flatnonzero(verdict != UNBOUNDED)
-    if not declared and len(reported):
-        _, at_firm = _both_ends(reading, contrasts[reported], z + SURE, reach, declared)
-        firm = reported[at_firm != UNBOUNDED]
+    z, m = _quantile(alpha), len(search.contrasts)
+    every = np.arange(m)
+    reported = every[search.bounded(every, max(z, SURE))]
+    firm = reported[search.bounded(reported, z + SURE)] if len(reported) else reported
     narrow = np.setdiff1d(reported, firm)
-    verdict[narrow] = NARROWLY
-    for places, widening in ((firm, 0.0), (narrow, _widening(alpha))):
+    verdict = np.full(m, UNBOUNDED, dtype=f"<U{len(DECLARED)}")
+    points, bounded_to = np.zeros((2, *search.box.shape)), np.full(m, np.nan)
+    for places, widening, word in ((firm, 0.0, BOUNDED), (narrow, _widening(alpha), NARROWLY)):
         if len(places):
-            points[:, places], at_end = _both_ends(reading, contrasts[places], z, reach, declared, widening)
-            verdict[places] = np.where(at_end == UNBOUNDED, UNBOUNDED, verdict[places])
-    return points, verdict
+            points[:, places], success = search.ends(places, z, widening)
+            verdict[places] = np.where(success, word, UNBOUNDED)
+    dependent = np.any(outside(search.reading, points, search.box), axis=(0, 2))
+    verdict[dependent & (verdict == BOUNDED)] = DECLARED
+    if len(narrow):
+        bounded_to[narrow] = _bounded_to(search, narrow, max(z, SURE), z + SURE)
+    return points, verdict, bounded_to
+
+
+def _bounded_to(search: _Search, which: NDArray[np.intp], low: float, high: float) -> Array:
+    """The level up to which contrasts are bounded that are at the quantile `low`, and not at `high`."""
+    least, most = np.full(len(which), low), np.full(len(which), high)
+    for _ in range(_HALVINGS):
+        middle = (least + most) / 2
+        there = search.bounded(which, middle)
+        least, most = np.where(there, middle, least), np.where(there, most, middle)
+    return np.asarray(1 - 2 * special.ndtr(-least))
 
 
 def _widening(alpha: float) -> float:
@@ -280,67 +392,14 @@ def _quantile(alpha: float) -> float:
     return -float(special.ndtri(alpha / 2))
 
 
-def _both_ends(
-    reading: Reading, contrasts: Array, z: float, reach: float, declared: bool, widening: float = 0.0
-) -> tuple[Array, NDArray[np.str_]]:
-    """Points (2, m, q) at which each contrast is smallest and largest, and what bounds it."""
-    m, q = contrasts.shape
-    twice, signs = np.tile(contrasts, (2, 1)), np.repeat([-1.0, 1.0], m)
-    near = _SLACK / reach**2
-    middle, success = lowest(reading, near, _start(reading, near))
-    success = success and not reading.far
-    points, reached = ends(reading, twice, signs, middle, near, _SLACK, z, widening)
-    if declared:
-        points, reached = _from_outside(reading, twice, signs, middle, points, reached, near, z, widening)
-    place = _places(points, twice)
-    width = place[1] - place[0]
-    sound = (reached.reshape(2, m).all(axis=0) & (width > 0)) if success else np.zeros(m, bool)
-    verdict = np.full(m, UNBOUNDED, dtype=f"<U{len(DECLARED)}")
-    verdict[sound] = DECLARED if declared else UNBOUNDED
-    rest = np.flatnonzero(sound)
-    for penalty in (near / _FARTHER**2, 0.0):
-        both = np.concatenate([rest, rest + m])
-        case = reading, twice[both], signs[both]
-        wider, there = ends(*case, points[both], penalty, _SLACK if penalty else 0.0, z, widening)
-        if penalty:
-            wider, there = _from_outside(*case, middle, wider, there, penalty, z, widening)
-        old, new = place[:, rest], _places(wider, twice[both])
-        there = there.reshape(2, len(rest)).all(axis=0) & (new[1] > new[0])
-        still = there & np.all(np.abs(new - old) <= _MOVED * width[rest], axis=0)
-        if penalty:
-            verdict[rest[still]] = BOUNDED
-        else:  # where there are no ends without a reach, those of the larger reach are kept
-            verdict[rest[there & ~still]] = DECLARED if declared else UNBOUNDED
-        both_still = np.concatenate([still, still])
-        points[both[both_still]] = wider[both_still]
-        rest = rest[still]
-    return points.reshape(2, m, q), verdict
-
-
-def _from_outside(
-    reading: Reading, contrasts: Array, signs: Array, middle: Array, points: Array, reached: Flags, penalty: float,
-    z: float, widening: float,
-) -> tuple[Array, Flags]:  # fmt: skip
-    """Search again from beyond the ends, since a set that is not convex may go on there: the farther ends."""
-    start = middle + _BEYOND * (points - middle)
-    outer, also = ends(reading, contrasts, signs, start, penalty, _SLACK, z, widening)
-    farther = also & (~reached | (signs * np.sum((outer - points) * contrasts, axis=1) > 0))
-    return np.where(farther[:, None], outer, points), reached | also
-
-
-def _places(points: Array, contrasts: Array) -> Array:
-    """Where the ends (2 m, q) of contrasts (2 m, q) are: (2, m), the lower ones first."""
-    return np.asarray(np.sum(points * contrasts, axis=1).reshape(2, -1))
-
-
-def _start(reading: Reading, penalty: float) -> Array:
-    """The penalised generalised least squares solution with the covariance of the center."""
-    local = statistic(reading, np.zeros((1, len(reading.vector))), penalty)
+def _start(reading: Reading, box: Array) -> Array:
+    """The generalised least squares solution with the covariance of the center, within the box."""
     zero = np.zeros(len(reading.vector))
+    local = statistic(reading, zero[None], box)
     if not _finite(local.curvature) or not _finite(local.slope):
         return zero
     start = np.asarray(np.linalg.lstsq(local.curvature[0], local.slope[0], rcond=None)[0], np.float64)
-    return start if _finite(start) else zero
+    return np.clip(reading.center + start, -box, box) - reading.center if _finite(start) else zero
 
 
 def _root(reading: Reading) -> Array:
@@ -351,10 +410,10 @@ def _root(reading: Reading) -> Array:
         return np.full(len(reading.vector), np.nan)
 
 
-def _noise_share(reading: Reading, points: Array) -> Array:
+def _noise_share(search: _Search, points: Array) -> Array:
     """Part of the variance of the score, in the direction that moves each end, that is noise."""
-    local = statistic(reading, points)
-    total, private = variances(reading, local.weights, points)
+    local = statistic(search.reading, points, search.box)
+    total, private = variances(search.reading, local.weights, points)
     share = np.divide(private, total, out=np.full_like(total, np.nan), where=total > 0)
     return np.asarray(share.mean(axis=0))
 
@@ -388,13 +447,32 @@ def _finite(values: Array) -> bool:
     return bool(np.all(np.isfinite(values)))
 
 
-def _reach(reading: Reading, coef_bound: float | None) -> float:
-    if coef_bound is None:
-        return reading.reach
-    value = real_number("coef_bound", coef_bound)
+class Box(NamedTuple):
+    """Bounds (q,) of coefficients that a contrast is not about, and the wider ones of those that it is about."""
+
+    nuisance: Array
+    own: Array
+
+    def of(self, contrasts: Array) -> Array:
+        """The bounds for contrasts (..., q)."""
+        return np.where(contrasts != 0, self.own, self.nuisance)
+
+
+@lru_cache(maxsize=16)
+def box_of(reading: Reading, effect_bound: float | None = None) -> Box:
+    """The bounds of the scaled coefficients: those of the effect bound, or that of the estimand.
+
+    The own coefficients of a contrast, and those that the released numbers bound, have `_WIDER` times these: what is
+    told by the data does not depend on the assumption, and a wider bound only makes intervals longer.
+    """
+    value = EFFECT_BOUNDS[reading.estimand] if effect_bound is None else real_number("effect_bound", effect_bound)
     if not 0 < value < math.inf:
-        raise ValueError(sentence("coef_bound", "must be positive and finite", value))
-    return value / abs(reading.factor)
+        raise ValueError(sentence("effect_bound", "must be positive and finite", value))
+    box = np.asarray(value / reading.sizes)
+    own, size = _WIDER * box, len(box)
+    search = _Search.of(reading, np.eye(size), Box(own, own))
+    told = search.bounded(np.arange(size), _quantile(0.05) + SURE)
+    return Box(np.where(told, own, box), own)
 
 
 def check_level(level: float) -> float:

@@ -13,6 +13,11 @@ from dplr.inference.sampling import classical_sampling, residual_sum
 from dplr.privacy.estimand import Estimand
 
 
+# The largest effect of a column that is counted with, in units of the equation (intervals.md, section 3): the width of a
+# target from -1 to 1, and log odds. An effect is what a flag adds, or a number from the middle of its range to an end.
+EFFECT_BOUNDS = {Estimand.MEAN: 2.0, Estimand.PROBABILITY: 2.0, Estimand.LOG_ODDS: 6.0}
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Reading:
     """A released equation: at the coefficients that it is about, ``vector - matrix @ (theta - center)`` has mean 0.
@@ -33,7 +38,7 @@ class Reading:
     laplace : whether the noise has discrete Laplace laws; else Gaussian.
     center : (q,) 0 where `vector` and `matrix` are moments; else the point at which they were released, a score and its
         derivative.
-    reach : public guess of the largest distance of the coefficients from 0; what depends on it is not reported.
+    sizes : (q,) the largest size of each coordinate in any row: theta * sizes are the effects.
     estimand : what a unit of a column changes: a mean, a probability or log odds.
     factor : coefficients of the estimand are `factor` times theta.
     n_rows : number of rows, public or released; None where it is not known.
@@ -51,7 +56,7 @@ class Reading:
     sampling: NDArray[np.float64]
     laplace: bool
     center: NDArray[np.float64]
-    reach: float
+    sizes: NDArray[np.float64]
     estimand: Estimand
     factor: float = 1.0
     n_rows: float | None = None
@@ -107,7 +112,7 @@ class Reading:
         return replace(
             self, matrix=self.matrix[square], vector=self.vector[keep], cells=cells, tied=tied,
             vector_noise=self.vector_noise[square], center=self.center[keep], sampling=self.sampling[square],
-            reach=self.reach * float(np.sqrt(len(keep) / len(self.vector))),
+            sizes=self.sizes[keep],
             expansion=self.expansion and self.expansion.subset(keep),
         )  # fmt: skip
 

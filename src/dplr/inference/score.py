@@ -1,14 +1,15 @@
 """The score's statistic AR(phi) = r'V^-1 r, r = vector - matrix phi, and where it reaches a threshold.
 
-phi is the distance of the coefficients from the reading's center. All points of a batch move at once. See intervals.md,
-sections 2 to 4.
+phi is the distance of the coefficients from the reading's center. Coefficients outside a box of public bounds cost
+more, steeply. All points of a batch move at once. See intervals.md, sections 2 to 4.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +28,15 @@ _STEPS, _CALM, _SHORT = 60, 15, 0.6
 # A step ends the search below this part of the half-width, and below that one in the metric of the curvature.
 _ALONG, _ACROSS = 1e-4, 1e-2
 _JITTER = 1e-13
+# Outside its bound b a coefficient adds (`_STEEP` (|theta| - b) / b)^2 to the statistic; no point goes beyond `_FARTHEST` b.
+_STEEP, _FARTHEST = 20.0, 2.0
+# Sides of the box that a step is tried with; halvings of a step that leads to more than `_HIGH` times the quantile^2.
+_SIDES, _HALVED, _HIGH = 6, 5, 6.0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Model:
-    """The statistic plus ``penalty ||center + phi||^2``, locally: value, half the negative gradient, curvature.
+    """The statistic, with what lies outside the box, locally: value, half the negative gradient, curvature.
 
     `turn` is V^-1 D (..., q, q), D = matrix + turned noise; `weights` is V^-1 r.
     """
@@ -42,22 +47,42 @@ class Model:
     turn: Array
     weights: Array
 
+    def within(self, theta: Array, box: Array, sides: Array) -> Model:
+        """The model with what coefficients cost beyond their bounds: on these sides (..., q), -1 or 1, and 0 for none."""
+        steep = np.where(sides != 0, (_STEEP / box) ** 2, 0.0)
+        beyond, curvature = theta - sides * box, self.curvature.copy()
+        np.einsum("...ii->...i", curvature)[...] += steep
+        cost = np.sum(steep * beyond**2, axis=-1)
+        return replace(self, value=self.value + cost, slope=self.slope - steep * beyond, curvature=curvature)
+
+
+def sides_of(theta: Array, box: Array) -> Array:
+    """-1 or 1 where a coefficient is beyond that end of its box, and 0 within."""
+    return np.asarray(np.sign(theta) * (np.abs(theta) > box))
+
 
 @np.errstate(over="ignore", invalid="ignore")
-def statistic(reading: Reading, phi: Array, penalty: float = 0.0) -> Model:
-    """The model of the statistic at points (m, q); nan where numbers are too large to compute with."""
+def statistic(reading: Reading, phi: Array, box: Array) -> Model:
+    """The model of the statistic at points (m, q), with bounds `box` (q,); nan where numbers are too large for it."""
+    theta = reading.center + phi
+    return _unbounded(reading, phi).within(theta, box, sides_of(theta, box))
+
+
+def _unbounded(reading: Reading, phi: Array) -> Model:
+    """The model without a box."""
     v = covariance(reading.cells, reading.tied, phi) + (reading.vector_noise + reading.sampling)
     r = reading.vector - phi @ reading.matrix
     z = _solve(v, r[..., None])[..., 0]
     d = reading.matrix + turned(reading.cells, reading.tied, z, phi)
     turn = _solve(v, d)
-    theta = reading.center + phi
     curvature = d @ turn
     curvature = (curvature + np.swapaxes(curvature, -1, -2)) / 2
-    np.einsum("...ii->...i", curvature)[...] += penalty
-    value = np.sum(r * z, axis=-1) + penalty * np.sum(theta**2, axis=-1)
-    slope = np.einsum("...ij,...j->...i", d, z) - penalty * theta
-    return Model(value, slope, curvature, turn, z)
+    return Model(np.sum(r * z, axis=-1), np.einsum("...ij,...j->...i", d, z), curvature, turn, z)
+
+
+def outside(reading: Reading, phi: Array, box: Array) -> Flags:
+    """Which coefficients (..., q) are outside their bounds."""
+    return np.asarray(np.abs(reading.center + phi) > box)
 
 
 def quantile(z: float | Array, kurtosis: Array) -> Array:
@@ -93,78 +118,115 @@ def correlation(reading: Reading, x: Array, phi: Array) -> Array:
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
-def lowest(reading: Reading, penalty: float, start: Array, fixed: Array | None = None) -> tuple[Array, bool]:
-    """The point (q,) nearest `start` with the smallest penalised statistic, and whether it was found.
+def lowest(reading: Reading, box: Array, start: Array, fixed: Array | None = None) -> tuple[Array, bool]:
+    """The point (q,) nearest `start` with the smallest statistic, and whether it was found.
 
     With `fixed` (m, q) only directions that leave ``fixed @ phi`` as it is are taken.
     """
     free = None if fixed is None else _null_space(fixed)
 
-    def step(phi: Array, which: NDArray[np.intp]) -> tuple[Array, Flags]:
-        model = statistic(reading, phi, penalty)
+    def move_of(model: Model) -> Array:
         if free is None:
-            move = _solve(model.curvature, model.slope[..., None])[..., 0]
-        elif not free.shape[1]:
-            return np.zeros(phi.shape), np.ones(len(phi), bool)
-        else:
-            inner = _solve(free.T @ model.curvature @ free, (model.slope @ free)[..., None])[..., 0]
-            move = inner @ free.T
-        gain = np.sum(move * model.slope, axis=-1)  # what the local model promises
-        return move, gain <= 1e-7 * (1.0 + np.abs(model.value))
+            return _solve(model.curvature, model.slope[..., None])[..., 0]
+        inner = _solve(free.T @ model.curvature @ free, (model.slope @ free)[..., None])[..., 0]
+        return np.asarray(inner @ free.T)
 
-    points, success = _iterate(step, start[None], _bound(reading, penalty))
+    def step(phi: Array, which: NDArray[np.intp]) -> Step:
+        if free is not None and not free.shape[1]:
+            return Step(np.zeros(phi.shape), np.ones(len(phi), bool), np.zeros(len(phi)), np.inf)
+        move, model = _within(_unbounded(reading, phi), reading.center + phi, box, move_of)
+        gain = np.sum(move * model.slope, axis=-1)  # what the local model promises
+        return Step(move, gain <= 1e-7 * (1.0 + np.abs(model.value)), model.value, np.inf)
+
+    points, success = _iterate(step, start[None], reading.center, np.atleast_2d(box))
     return points[0], bool(success[0])
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def ends(
-    reading: Reading, contrasts: Array, signs: Array, start: Array, penalty: float, slack: float, z: float,
-    widening: float = 0.0,
-) -> tuple[Array, Flags]:  # fmt: skip
-    """Points where signs * contrasts'phi is largest on {penalised statistic <= quantile^2 + slack}; which were found.
+    reading: Reading, contrasts: Array, signs: Array, start: Array, box: Array, z: float | Array, widening: float = 0.0
+) -> tuple[Array, Flags]:
+    """Points where signs * contrasts'phi is largest on {statistic <= quantile^2}, and which were found.
+
+    Bounds `box` are (q,), or (m, q) of each contrast.
 
     contrasts (m, q), signs (m,), start (q,) or (m, q). The quantile is that of `z`, and of z + `widening` where all of
     the score is noise on the matrix.
     """
-    c = contrasts * signs[:, None]
+    c, normals = contrasts * signs[:, None], np.broadcast_to(z, len(contrasts))
+    boxes = np.broadcast_to(box, c.shape)
 
-    def step(phi: Array, which: NDArray[np.intp]) -> tuple[Array, Flags]:
-        model = statistic(reading, phi, penalty)
-        pair = np.stack([model.slope, c[which]], axis=-1)
-        solved = _solve(model.curvature, pair)
-        inward, along = solved[..., 0], solved[..., 1]
-        x = np.einsum("...ij,...j->...i", model.turn, along)
-        normal = z + widening * correlation(reading, x, phi) if widening else z
-        level = quantile(normal, kurtosis(reading, x, phi)) ** 2 + slack
-        room = level - (model.value - np.sum(model.slope * inward, axis=-1))
-        length = np.sum(c[which] * along, axis=-1)
-        half = np.sqrt(np.maximum(room, 0.0) * length)
-        move = inward + np.where(length > 0, half / length, 0.0)[:, None] * along
-        ahead = np.abs(np.sum(c[which] * move, axis=-1)) <= _ALONG * half
+    def step(phi: Array, which: NDArray[np.intp]) -> Step:
+        local, goal, room = _unbounded(reading, phi), c[which], np.zeros(len(phi))
+        half = level = room
+
+        def move_of(model: Model) -> Array:
+            nonlocal room, half, level
+            solved = _solve(model.curvature, np.stack([model.slope, goal], axis=-1))
+            inward, along = solved[..., 0], solved[..., 1]
+            x = np.einsum("...ij,...j->...i", model.turn, along)
+            normal = normals[which] + (widening * correlation(reading, x, phi) if widening else 0.0)
+            level = quantile(normal, kurtosis(reading, x, phi)) ** 2
+            room = level - (model.value - np.sum(model.slope * inward, axis=-1))
+            length = np.sum(goal * along, axis=-1)
+            half = np.sqrt(np.maximum(room, 0.0) * length)
+            return np.asarray(inward + np.where(length > 0, half / length, 0.0)[:, None] * along)
+
+        move, model = _within(local, reading.center + phi, boxes[which], move_of)
+        ahead = np.abs(np.sum(goal * move, axis=-1)) <= _ALONG * half
         size = np.einsum("...i,...ij,...j->...", move, model.curvature, move)
-        return move, ahead & (size <= _ACROSS**2 * room) & (room > 0)
+        return Step(move, ahead & (size <= _ACROSS**2 * room) & (room > 0), model.value, _HIGH * level)
 
-    return _iterate(step, np.broadcast_to(start, c.shape).copy(), _bound(reading, penalty))
+    return _iterate(step, np.broadcast_to(start, c.shape).copy(), reading.center, boxes)
+
+
+class Step(NamedTuple):
+    """A step of each point, whether the point is there, and the statistic beside the largest that is not too high."""
+
+    move: Array
+    there: Flags
+    value: Array
+    most: Array | float
+
+
+def _within(local: Model, theta: Array, box: Array, move_of: Callable[[Model], Array]) -> tuple[Array, Model]:
+    """The step of a model with the bounds that hold where it leads, and that model at the sides where it begins."""
+    here = sides = sides_of(theta, box)
+    first = model = local.within(theta, box, sides)
+    move = move_of(model)
+    for _ in range(_SIDES):
+        ahead = sides_of(theta + move, box)
+        if np.array_equal(ahead, sides):
+            break
+        sides = ahead
+        move = move_of(local.within(theta, box, sides))
+    return move, first if not np.array_equal(here, sides) else model
 
 
 def _iterate(
-    step: Callable[[Array, NDArray[np.intp]], tuple[Array, Flags]], points: Array, bound: float
+    step: Callable[[Array, NDArray[np.intp]], Step], points: Array, center: Array, box: Array
 ) -> tuple[Array, Flags]:
-    """Move every point until its step says that it is there, and no point further than `bound`."""
-    success = np.zeros(len(points), bool)
+    """Move every point until its step says that it is there, and none of its coefficients far beyond its bound.
+
+    A step to where the statistic is too high is halved.
+    """
+    farthest, origins = _FARTHEST * box, points.copy()
+    success, halved = np.zeros(len(points), bool), np.full(len(points), _HALVED)
     moving = np.arange(len(points))
     size = max(1, _MOST // points.shape[1] ** 2)
     for count in range(_STEPS):
         still = []
         for first in range(0, len(moving), size):
             which = moving[first : first + size]
-            move, there = step(points[which], which)
-            sound = np.all(np.isfinite(move), axis=1)
-            there &= sound
-            move = np.where(sound[:, None], move, 0.0)
-            moved = points[which] + (1.0 if count < _CALM else _SHORT) * move
-            norm = np.linalg.norm(moved, axis=1)
-            moved *= np.minimum(1.0, bound / np.maximum(norm, 1e-300))[:, None]
+            move, there, value, most = step(points[which], which)
+            back = ~(value <= most) & (halved[which] < _HALVED)
+            sound = back | np.all(np.isfinite(move), axis=1)
+            there &= sound & ~back
+            moved = points[which] + (1.0 if count < _CALM else _SHORT) * np.where(sound[:, None], move, 0.0)
+            moved = np.clip(center + moved, -farthest[which], farthest[which]) - center
+            moved[back] = (origins[which] + points[which])[back] / 2
+            halved[which] = np.where(back, halved[which] + 1, 0)
+            origins[which] = np.where((back | there)[:, None], origins[which], points[which])
             points[which] = np.where(there[:, None], points[which], moved)
             success[which] = there
             still.append(which[sound & ~there])
@@ -172,13 +234,6 @@ def _iterate(
         if not len(moving):
             break
     return points, success
-
-
-def _bound(reading: Reading, penalty: float) -> float:
-    """No point of interest is further from the center: far outside the penalised set."""
-    if penalty <= 0:
-        return math.inf
-    return float(np.linalg.norm(reading.center)) + 20.0 / math.sqrt(penalty)
 
 
 def _null_space(fixed: Array) -> Array:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,9 +12,6 @@ from dplr.moments.released import ReleasedMoments
 from dplr.moments.selection import Chosen, Target
 from dplr.privacy.estimand import Estimand
 from dplr.problem.geometry import GRID
-
-# Coefficients of a dedicated model are sought within this many times the root of their number.
-_REACH = 2.0
 
 Matrix = NDArray[np.float64]
 
@@ -44,18 +39,12 @@ def reading_of(released: ReleasedMoments, columns: Chosen, target: Target, proba
         sampling=classical_sampling(matrix, vector, cells, tied, vector_noise, square, square_noise, n_rows),
         laplace=LAPLACE in laws,
         center=np.zeros(len(vector)),
-        reach=_REACH * math.sqrt(len(vector)) * max(1.0, _dedicated_width(columns) / c),
+        sizes=np.array(geometry.sizes)[places],
         estimand=Estimand.PROBABILITY if probability else Estimand.MEAN,
         n_rows=n_rows,
         square=square,
         square_noise=square_noise,
     )
-
-
-def _dedicated_width(columns: Chosen) -> float:
-    """The half-width that these columns would have in a release of their own, at most."""
-    features = {np.searchsorted(columns.layout.firsts, k, side="right") for k in columns.kept.tolist()}
-    return 1 / math.sqrt(len(features))
 
 
 def user_units(released: ReleasedMoments, columns: Chosen, target: Target) -> tuple[Matrix, Matrix]:

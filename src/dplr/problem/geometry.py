@@ -95,6 +95,14 @@ class Geometry:
         columns = self._widths(self.weights or (1.0,) * self.d)
         return (*columns, self.intercept) if self.intercept else columns
 
+    @property
+    def sizes(self) -> tuple[float, ...]:
+        """The size of each coordinate, the constant's included: its half-width, or that of a cube inside the ball."""
+        if self.half_width is not None:
+            return self.half_widths
+        columns = (self.radius / math.sqrt(self.d),) * self.d
+        return (*columns, self.intercept) if self.intercept else columns
+
     def _widths(self, weights: Sequence[float]) -> tuple[float, ...]:
         """The largest size of each column with these weights."""
         assert self.half_width is not None

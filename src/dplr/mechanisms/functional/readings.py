@@ -30,8 +30,6 @@ UNEQUAL = (
     "labels have unequal variances; FunctionalMechanism(intervals='robust') (of two labels) or aim='coefficients' "
     "makes intervals that hold"
 )
-# Coefficients are sought within this many times the root of their number: scaled rows and targets have size 1.
-_REACH = 2.0
 
 
 def missing_for_intervals(plan: Plan) -> str:
@@ -88,7 +86,7 @@ def _reading(plan: Plan, problem: Problem, released: Mapping[str, NDArray[np.flo
         sampling=sampling,
         laplace=any(block.law is Law.DISCRETE_LAPLACE for block in plan.statement.released.values()),
         center=np.zeros(size),
-        reach=_REACH * size**0.5,
+        sizes=np.array(problem.geometry.sizes),
         estimand=Estimand.PROBABILITY if labels else Estimand.MEAN,
         factor=0.5 if labels else 1.0,  # labels are -1 and 1, probabilities from 0 to 1
         n_rows=n_rows,

@@ -38,8 +38,6 @@ from dplr.rows.queries.score import ScoreMoments
 Vector = NDArray[np.float64]
 # The share of eps that the Hessian gets.
 SHARE = 0.4
-# Coefficients are sought within this many times the root of their number around the released ones.
-_REACH = 4.0
 
 
 def model_share(problem: Problem, eps: float) -> float:
@@ -161,7 +159,7 @@ def reading(plan: Plan, released: Mapping[str, Vector], coef: Vector, deviations
         laplace=bool(cells.any()),
         robust=robust,
         center=coef,
-        reach=_REACH * math.sqrt(size) + float(np.linalg.norm(coef)),
+        sizes=np.array(geometry.sizes),
         estimand=Estimand.LOG_ODDS,
         n_rows=problem.n_rows,
         expansion=Expansion(geometry.row_norm, widths),

@@ -11,8 +11,6 @@ _SHARES = {1: (Fraction(3, 10), Fraction(7, 10)), 2: (Fraction(15, 100), Fractio
 FIRST_WEIGHT = 2.2
 # Public guesses of the standard deviation of a scaled coefficient, and of how far a step is still from it.
 COEF_DEVIATION, STEP_DEVIATION = 2.0, 1.0
-# Public guess of the size of a scaled coefficient, for intervals, which do not depend on it where they are reported.
-COEF_REACH = 4.0
 
 
 def shares(rounds: int, *, started: bool) -> tuple[Fraction, ...]:

@@ -221,7 +221,7 @@ def reading_of(plan: Plan, released: Part) -> Reading:
         sampling=(vectors * np.maximum(values, 0.0)) @ vectors.T,
         laplace=False,
         center=point,
-        reach=defaults.COEF_REACH * math.sqrt(q) + float(np.linalg.norm(point)),
+        sizes=np.array(geometry.sizes),
         estimand=Estimand.LOG_ODDS,
         n_rows=plan.problem.n_rows,
         expansion=Expansion(geometry.row_norm, widths),
