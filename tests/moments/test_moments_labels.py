@@ -16,9 +16,7 @@ def people(seed, n=20_000):
     rare = (rng.random(n) < 0.05).astype(float)
     hit = rng.random(n) < 0.01 + 0.49 * rare
     kind = np.where(hit, "b", rng.choice(["a", "c"], n))
-    return pd.DataFrame(
-        {"rare": rare, "age": rng.uniform(18, 90, n), "hit": np.where(hit, "yes", "no"), "kind": kind}
-    )
+    return pd.DataFrame({"rare": rare, "age": rng.uniform(18, 90, n), "hit": np.where(hit, "yes", "no"), "kind": kind})
 
 
 def exact():

@@ -61,9 +61,10 @@ def test_lists_make_a_table_of_the_same_widths():
     assert [(each.n_rows, each.eps) for each in table.settings] == [
         (20_000, 1.0), (20_000, 2.0), (40_000, 1.0), (40_000, 2.0),
     ]  # fmt: skip
-    assert table.settings[0].coefficients == dplr.plan_intervals(
-        **FACTS, eps=1.0, n_rows=20_000, assume=ASSUME
-    ).coefficients
+    assert (
+        table.settings[0].coefficients
+        == dplr.plan_intervals(**FACTS, eps=1.0, n_rows=20_000, assume=ASSUME).coefficients
+    )
     frame = table.to_frame()
     assert frame.shape == (16, 7)
     assert list(frame.columns) == list(table.records()[0])

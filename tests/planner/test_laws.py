@@ -74,9 +74,9 @@ def test_a_number_that_may_be_a_flag_is_a_number_where_it_has_a_spread():
 
 def test_every_column_still_adds_as_much_to_the_signal():
     """A rare flag has the deviation 1 in the score, as all columns have: the signal is what was assumed."""
-    _, parts = population(
-        shares={"flag": 0.01, "work": [0.98, 0.01, 0.01]}, spread={"gain": 0.03}
-    )._rows(np.random.default_rng(0), 200_000)
+    _, parts = population(shares={"flag": 0.01, "work": [0.98, 0.01, 0.01]}, spread={"gain": 0.03})._rows(
+        np.random.default_rng(0), 200_000
+    )
     np.testing.assert_allclose(parts.mean(axis=0), 0, atol=0.02)
     np.testing.assert_allclose(parts.std(axis=0), 1, atol=0.06)
 

@@ -27,13 +27,13 @@ def curve_options(function: Function) -> Function:
         click.option("--overwrite", is_flag=True, help="Replace --html and --csv if they exist."),
         click.option("--seed", type=click.IntRange(min=0), help="Simulation: seed of the made-up tables and noise."),
         click.option("--tables", type=click.IntRange(min=2), help="Simulation: how many tables; 4 by default."),
-        click.option("--target-spread", type=float, help="Simulation: guessed standard deviation of a numeric target, in "
-            "parts of its range; 0.2 by default."),
-        click.option("--spread", multiple=True, metavar="NAME=[MEAN,]DEVIATION", help="Simulation: public deviation of a "
-            "number, in parts of its range; triangular, 0.2, by default. May be repeated."),
-        click.option("--shares", multiple=True, metavar="NAME=SHARE[,SHARE...]", help="Simulation: public shares of all "
-            "levels in their order, of some as LEVEL:SHARE, or of a flag; by default as 1, 1/2, 1/3 and so on. May be "
-            "repeated."),
+        click.option("--target-spread", type=float, help="Simulation: guessed standard deviation of a numeric "
+            "target, in parts of its range; 0.2 by default."),
+        click.option("--spread", multiple=True, metavar="NAME=[MEAN,]DEVIATION", help="Simulation: public deviation of "
+            "a number, in parts of its range; triangular, 0.2, by default. May be repeated."),
+        click.option("--shares", multiple=True, metavar="NAME=SHARE[,SHARE...]", help="Simulation: public shares of "
+            "all levels in their order, of some as LEVEL:SHARE, or of a flag; as 1, 1/2, 1/3 and so on by default. "
+            "May be repeated."),
         click.option("--sample", type=EXISTING, help="Simulation: public rows that the private ones are like; tables "
             "are drawn from them. Needs --target."),
         click.option("--positive", type=SHARE, help="Simulation: guessed share of the second of two labels; 0.5 by "

@@ -21,9 +21,7 @@ _REACH = 2.0
 Matrix = NDArray[np.float64]
 
 
-def reading_of(
-    released: ReleasedMoments, columns: Chosen, target: Target, probability: bool, bounded: bool
-) -> Reading:
+def reading_of(released: ReleasedMoments, columns: Chosen, target: Target, probability: bool, bounded: bool) -> Reading:
     """The equation of x_t / c on the chosen columns and the constant.
 
     `bounded` takes residuals as large as those of labels of which either is as likely, a quarter of the squared

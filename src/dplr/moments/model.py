@@ -31,8 +31,8 @@ from dplr.summary.subject import Equation, Subject, notes_of
 
 VARIANCES = AUTO, LARGEST, EQUAL = ("auto", "largest", "equal")
 _LARGEST = (
-    "Variances of labels differ between rows, and second moments do not tell how: intervals take the largest, 1/4. They "
-    "hold where the linear model is nowhere farther from the true probability than 1/2 is."
+    "Variances of labels differ between rows, and second moments do not tell how: intervals take the largest, 1/4. "
+    "They hold where the linear model is nowhere farther from the true probability than 1/2 is."
 )
 
 

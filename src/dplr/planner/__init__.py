@@ -324,7 +324,12 @@ def plan_intervals(
 ) -> Widths: ...  # fmt: skip
 @overload
 def plan_intervals(
-    *, eps: float | Sequence[float], n_rows: int | Sequence[int], delta: float = ..., large_delta: bool = ...,
+    *, eps: Sequence[float], n_rows: int | Sequence[int], delta: float = ..., large_delta: bool = ...,
+    assume: Assumptions | None = ..., **facts: Unpack[Facts],
+) -> WidthTable: ...  # fmt: skip
+@overload
+def plan_intervals(
+    *, eps: float, n_rows: Sequence[int], delta: float = ..., large_delta: bool = ...,
     assume: Assumptions | None = ..., **facts: Unpack[Facts],
 ) -> WidthTable: ...  # fmt: skip
 @overload

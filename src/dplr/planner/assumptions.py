@@ -38,7 +38,8 @@ class Assumptions:
         without privacy are in proportion to it.
     sample : tuple of (X, y) or None, default=None
         Public rows and their targets: simulated tables are drawn from these rows with replacement instead, and `signal`
-        and `positive` are not used; shares and spreads are those of the rows. Two thirds of the rows are drawn from, and one third is scored.
+        and `positive` are not used; shares and spreads are those of the rows. Two thirds of the rows are drawn from,
+        and one third is scored.
     mean_weight : float or None, default=None
         Mean of the sample weights where a plan has `weight_bounds`, such as population / sample; None for half of their
         maximum. Every simulated row has this weight, at most the maximum.

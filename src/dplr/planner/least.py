@@ -169,7 +169,8 @@ def _checked(target: Any, names: tuple[str, ...]) -> dict[str, float]:
     """The target by names of coefficients."""
     if not isinstance(target, Mapping) or not target:
         remedy = "Such as {'age': 0.05}, in the units of that coefficient."
-        raise TypeError(sentence("target_width", "must be a mapping of names of coefficients to widths", target, remedy))
+        rule = "must be a mapping of names of coefficients to widths"
+        raise TypeError(sentence("target_width", rule, target, remedy))
     unknown = [name for name in target if name not in names]
     if unknown:
         remedy = f"There are {list(names)[:20]}."
