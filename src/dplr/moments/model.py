@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from dplr.moments import ABOUT
 from dplr.moments.equation import determination, reading_of, user_units
 from dplr.moments.released import ReleasedMoments
 from dplr.moments.ridge import ridge_of, solved
-from dplr.moments.selection import Chosen, Target, chosen, level_target, number_target
+from dplr.moments.selection import Chosen, Target, chosen, entries_of, label_of, level_target, number_target
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.statement import PrivacyStatement
 from dplr.privacy.words import alarms
@@ -28,6 +29,9 @@ from dplr.rows import as_table, predictors
 from dplr.summary.columns import choose, compared_with, parts_of_curves, positions
 from dplr.summary.curves import Points, points_of
 from dplr.summary.subject import Equation, Subject, notes_of
+
+if TYPE_CHECKING:
+    from dplr.moments.recipe import Recipe
 
 VARIANCES = AUTO, LARGEST, EQUAL = ("auto", "largest", "equal")
 _LARGEST = (
@@ -103,6 +107,7 @@ class MomentModel(Inference, HasCurves):
         variances: str = VARIANCES[0],
     ) -> None:  # fmt: skip
         self._released, self._target, self._columns, self._kind = released, target, columns, kind
+        self._options = l2, variances
         self.privacy_: PrivacyStatement = released.privacy_
         self.target_name_ = target.name
         self.coef_names_ = columns.names
@@ -121,6 +126,55 @@ class MomentModel(Inference, HasCurves):
     def named_coef_(self) -> dict[str, float]:
         """Coefficients by the names of their columns, a dict of str to float."""
         return dict(zip(self.coef_names_, self.coef_.tolist(), strict=True))
+
+    @property
+    def released(self) -> ReleasedMoments:
+        """The moments that the model comes from, a `dplr.ReleasedMoments`."""
+        return self._released
+
+    @property
+    def recipe(self) -> Recipe:
+        """The question that the model answers. Private."""
+        from dplr.moments.recipe import Recipe
+
+        target, layout = self._target, self._released.layout
+        level = None if self._kind is Estimand.MEAN else label_of(layout, target)
+        kind = "regress" if self._kind is Estimand.MEAN else "probability"
+        return Recipe(kind, layout.features[target.feature], level, entries_of(layout, self._columns), *self._options)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a file that `dplr.load_model` reads back, for `dplr summary` and `dplr predict`; it may be published.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file. An earlier file of a model of moments is replaced, no other one.
+
+        Raises
+        ------
+        FileExistsError
+            There is a file of this name, and it is something else.
+        OSError
+            The file cannot be written.
+
+        Privacy
+        -------
+        The file holds the released moments and the names of the model's columns, and nothing else.
+
+        Examples
+        --------
+        >>> import dplr, numpy as np, pathlib, tempfile
+        >>> X = np.random.default_rng(0).uniform(0, 10, (100, 2))
+        >>> released = dplr.release_moments(X, bounds=dplr.Bounds([(0, 10)] * 2), eps=1.0)
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "model.json")
+        >>> model = released.regress("column 1")
+        >>> model.save(path)
+        >>> dplr.load_model(path).intercept_ == model.intercept_
+        True
+        """
+        from dplr.moments.recipe import save
+
+        save(self, path)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict the target of rows: within its declared bounds; a probability within [0, 1].
