@@ -91,3 +91,25 @@ def test_what_cannot_be_meant_is_refused(options, said):
 def test_the_number_of_rows_is_required_for_a_curve_alone():
     assert "--n-rows" in command(*PLAN, "--curve", code=2).stderr
     assert "Smallest number of rows" in command(*PLAN, "--eps", "1", "--target-error", "0.4").stdout
+
+
+def test_intervals_answer_for_a_width_and_take_lists_shares_and_spreads(folder):
+    (folder / "numbers.toml").write_text(BOUNDS.replace('classes = ["no", "yes"]', "lower = 0\nupper = 10"))
+    numbers = ("plan", "--bounds", "numbers.toml", "--tables", "2", "--mechanism", "fm", "--model", "linear")
+    guesses = ("--shares", "work=b:0.1", "--spread", "age=0.3,0.1", "--target-spread", "0.1")
+    assume = dplr.Assumptions(tables=2, shares={"work": {"b": 0.1}}, spread={"age": [0.3, 0.1]}, target_spread=0.1)
+    options = {"bounds": "numbers.toml", "model": "linear", "mechanism": "fm", "assume": assume}
+    table = dplr.plan_intervals(eps=[0.5, 1], n_rows=[5000, 9000], **options)
+    asked = ("--intervals", "--several-eps", "0.5,1", "--several-rows", "5000,9000")
+    assert str(table) in command(*numbers, *guesses, *asked).stdout
+    wide = dplr.plan_intervals(n_rows=9000, target_width={"age": 0.05}, **options)
+    assert (
+        str(wide) in command(*numbers, *guesses, "--intervals", "--n-rows", "9000", "--target-width", "age=0.05").stdout
+    )
+    for wrong, said in (
+        (("--several-eps", "1"), "is of --intervals"),
+        (("--intervals", "--several-eps", "1;2"), "must be numbers"),
+        (("--intervals", "--target-error", "1"), "exclude each other"),
+        (("--intervals", "--shares", "work=many"), "must be NAME=NUMBER"),
+    ):
+        assert said in command(*numbers, "--n-rows", "900", *wrong, code=2).stderr

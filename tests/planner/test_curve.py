@@ -304,7 +304,7 @@ OWN = {
     dplr.plan: ["class_weight"],
     dplr.plan_curve: ["assume", "progress"],
     dplr.plan_target: ["assume", "target_error", "target_width"],
-    dplr.plan_intervals: ["assume"],
+    dplr.plan_intervals: ["assume", "target_width"],
 }
 
 

@@ -50,7 +50,71 @@ def test_where_noise_drowns_the_rows_the_planner_says_so():
 def test_a_mechanism_without_intervals_and_a_missing_number_of_rows_are_refused():
     with pytest.raises(ValueError, match="what confidence intervals need; got 'objective'"):
         dplr.plan_intervals(**{**FACTS, "mechanism": "objective"}, n_rows=1000, eps=1.0)
-    with pytest.raises(TypeError, match="'n_rows'"):
+    with pytest.raises(ValueError, match="`n_rows` is required"):
         dplr.plan_intervals(**FACTS, eps=1.0, neighbouring="add_remove")
     with pytest.raises(TypeError, match="`curve`"):
         dplr.plan_intervals(**FACTS, eps=1.0, n_rows=1000, curve=True)
+
+
+def test_lists_make_a_table_of_the_same_widths():
+    table = dplr.plan_intervals(**FACTS, eps=[2.0, 1.0], n_rows=[20_000, 40_000], assume=ASSUME)
+    assert [(each.n_rows, each.eps) for each in table.settings] == [
+        (20_000, 1.0), (20_000, 2.0), (40_000, 1.0), (40_000, 2.0),
+    ]  # fmt: skip
+    assert (
+        table.settings[0].coefficients
+        == dplr.plan_intervals(**FACTS, eps=1.0, n_rows=20_000, assume=ASSUME).coefficients
+    )
+    frame = table.to_frame()
+    assert frame.shape == (16, 7)
+    assert list(frame.columns) == list(table.records()[0])
+    assert "40,000 rows, eps 2" in str(table)
+
+
+def test_the_smallest_eps_and_the_fewest_rows_for_a_width_meet_it_and_little_less_does_not():
+    goal = {"age": 0.12}
+    least = dplr.plan_intervals(**FACTS, n_rows=20_000, target_width=goal, assume=ASSUME)
+    assert (least.quantity, least.widths.eps) == ("eps", least.value)
+    assert least.value / 1.06 < least.missed < least.value
+    assert widths(n_rows=20_000, eps=least.value)["age"].width <= 0.12
+    assert widths(n_rows=20_000, eps=least.missed)["age"].width > 0.12
+    fewest = dplr.plan_intervals(**FACTS, eps=1.0, target_width=goal, assume=ASSUME)
+    assert fewest.quantity == "n_rows"
+    assert widths(n_rows=int(fewest.value), eps=1.0)["age"].width <= 0.12
+    assert widths(n_rows=int(fewest.missed), eps=1.0)["age"].width > 0.12
+    assert "Smallest number of rows" in str(fewest)
+    easy = dplr.plan_intervals(**FACTS, n_rows=20_000, target_width={"age": 1e6}, assume=ASSUME)
+    assert easy.missed < easy.value < 1
+
+
+def test_coefficients_that_will_be_unsaid_are_named():
+    bounds = dplr.Bounds({"work": {"levels": ["a", "b", "rare"], "reference": "a"}}, target=(0.0, 100.0))
+    assume = dplr.Assumptions(tables=2, shares={"work": {"rare": 0.001}})
+    plan = dplr.plan_intervals(
+        bounds=bounds, model="linear", mechanism="fm", n_rows=20_000, eps=1.0, delta=1e-6, assume=assume
+    )
+    assert plan.silent == ("work=rare",)
+    assert "Cannot say in 100% of fits: work=rare. Declare fewer or coarser levels" in str(plan)
+    assert "Cannot say in" not in str(dplr.plan_intervals(**FACTS, n_rows=20_000, eps=1.0, assume=ASSUME))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "said"),
+    [
+        ({"eps": 1.0}, ValueError, "`n_rows` is required without target_width"),
+        ({"n_rows": 900}, ValueError, "`eps` is required without target_width"),
+        ({"eps": [], "n_rows": 900}, ValueError, "`eps` must hold at least one value"),
+        ({"eps": [1.0] * 20 + [2.0], "n_rows": list(range(1, 99))}, ValueError, "at most 100 settings"),
+        ({"eps": 1.0, "n_rows": 900, "target_width": {"age": 1}}, ValueError, "or eps must be given with a target"),
+        ({"n_rows": 900, "target_width": 3.0}, TypeError, "`target_width` must be a mapping"),
+        ({"n_rows": 900, "target_width": {"agee": 1}}, ValueError, "must name coefficients"),
+        ({"n_rows": 900, "target_width": {"age": 0}}, ValueError, "must be positive"),
+        ({"n_rows": 900, "target_width": {"age": 1e-4}}, ValueError, r"reached with an eps of up to 10; .*age .*rows"),
+        ({"eps": 0.01, "target_width": {"age": 1e-4}}, ValueError, r"reached with up to .*Assumptions\(rows="),
+        ({"n_rows": 900, "target_width": {"age": 1}, "curves": "auto"}, ValueError, "give a number of knots"),
+        ({"eps": 1.0, "delta": 0.02, "target_width": {"age": 0.5}}, ValueError, "`delta` must be below 1/n"),
+    ],
+)
+def test_what_breaks_a_rule_is_refused_by_name(options, error, said):
+    with pytest.raises(error, match=said):
+        dplr.plan_intervals(**FACTS, assume=dplr.Assumptions(tables=2, rows=3000), **options)

@@ -188,13 +188,22 @@ def merge(files: tuple[str, ...], output: str, overwrite: bool, quiet: bool) -> 
     show_default=True,
     help="Ridge of the coefficients that predict: auto, cv, or a number. The table has no ridge.",
 )
+@click.option(
+    "--variances",
+    type=click.Choice(("auto", "largest", "equal")),
+    default="auto",
+    show_default=True,
+    help="Variances of the target that intervals take; auto: the largest that a label can have, equal ones of numbers.",
+)
+@click.option("--save", "model_file", metavar="FILE", help="Also write the model, for dplr summary and dplr predict.")
 @table_options
 @click.option("-o", "--output", metavar="FILE", help="Write the table: .txt, .csv, .json, .tex or .html.")
 @overwrite_option
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but the table, warnings and errors.")
 def fit(
-    file: str, target: str, of_level: str | None, columns: tuple[str, ...], l2: str, full: bool, level: float,
-    joint: bool, coef_bound: float | None, output: str | None, overwrite: bool, quiet: bool,
+    file: str, target: str, of_level: str | None, columns: tuple[str, ...], l2: str, variances: str,
+    model_file: str | None, full: bool, level: float, joint: bool, coef_bound: float | None, output: str | None,
+    overwrite: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Fit a regression to a FILE of moments, and print its table: estimates with intervals. It costs nothing further.
 
@@ -208,6 +217,8 @@ def fit(
     if output is not None:
         check_ending(output)
         check_output(output, overwrite, (file,))
+    if model_file is not None:
+        check_output(model_file, overwrite, (file, output))
     import dplr
 
     with told():
@@ -215,8 +226,12 @@ def fit(
             released = dplr.load_moments(file)
         with blamed(USAGE):
             names = _listed(columns, released.columns)
-            model = _model(released, target, of_level, names, _ridge(l2))
+            model = _model(released, target, of_level, names, {"l2": _ridge(l2), "variances": variances})
             table = model.summary(level=level, joint=joint, coef_bound=coef_bound)
+    if model_file is not None:
+        with blamed(FILE):
+            model.save(model_file)
+        note(f"Wrote {model_file}.", quiet)
     show(table, output, full, quiet)
 
 
@@ -252,13 +267,13 @@ def _ridge(text: str) -> float | str:
         return text
 
 
-def _model(released: Any, target: str, level: str | None, columns: list[str] | None, l2: float | str) -> Any:
+def _model(released: Any, target: str, level: str | None, columns: list[str] | None, options: Any) -> Any:
     """The model of a number, or of a level, whose text may stand for a number."""
     if level is None:
-        return released.regress(target, columns, l2=l2)
+        return released.regress(target, columns, **options)
     for typed in _typed(level):
         try:
-            return released.probability(target, columns, level=typed, l2=l2)
+            return released.probability(target, columns, level=typed, **options)
         except ValueError as error:
             refused = error
             if not str(error).startswith("`level`"):

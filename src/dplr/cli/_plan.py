@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dplr._kit.warnings import muted
-from dplr.cli._curve import check_curve, curve_options, simulated, widths
+from dplr.cli._curve import check_curve, curve_options, several, simulated, widths
 from dplr.cli._faults import BUDGET, FILE, USAGE, Refused, blamed, visible
 from dplr.cli._options import (
     EXISTING,
@@ -62,7 +62,7 @@ def plan(
     dplr plan --bounds census.toml --n-rows 45222 --eps 0.8 --mechanism objective --ledger budget.db
     dplr plan --bounds census.toml --n-rows 45222 --curve --html plan.html
     dplr plan --bounds census.toml --n-rows 45222 --target-error 0.2 --signal 0.5 --positive 0.25
-    dplr plan --bounds census.toml --n-rows 45222 --eps 0.8 --mechanism fm --intervals
+    dplr plan --bounds census.toml --n-rows 45222 --eps 0.8 --aim coefficients --intervals
 
     Run it as often as you like, with several mechanisms, values of eps and fewer columns: that is free, and trying
     them on the data is not. Compare the noise of one mechanism at several settings: mechanisms put it into different
@@ -73,10 +73,12 @@ def plan(
     """
     import dplr
 
-    parameters = parameters_of(simulation)
+    parameters, lists = parameters_of(simulation), several(simulation, intervals)
     model, public = parameters["model"], parameters["public"]
     searched = target_error is not None or bool(target_width)
-    check_curve(curve, searched + intervals, parameters["eps"], simulation, (bounds, public, ledger_path))
+    if intervals and target_error is not None:
+        raise Refused("`--intervals` and --target-error exclude each other: run the command twice.", USAGE)
+    check_curve(curve, int(searched or intervals), parameters["eps"], simulation, (bounds, public, ledger_path))
     if ledger_path is not None and (curve or searched or intervals):
         raise Refused("`--ledger` is of one plan: leave it out with --curve, --intervals or a target.", USAGE)
     ledger = opened(ledger_path, share)
@@ -86,7 +88,7 @@ def plan(
         with blamed(USAGE):
             form = format_of(encoding, delimiter, spellings)
             units = units_of(simulation)
-            if parameters["neighbouring"] == "replace_one" and n_rows is None and not searched:
+            if parameters["neighbouring"] == "replace_one" and n_rows is None and not (searched or lists):
                 raise ValueError("`--n-rows` is required with replace_one, where the number of records is public.")
         with blamed(FILE):
             column_bounds = dplr.Bounds.from_toml(bounds)
@@ -95,7 +97,8 @@ def plan(
         del units["sample_weight"]
         facts = {**parameters, **units, "n_rows": n_rows, "bounds": column_bounds, "public": tables["public"]}
         if curve or searched or intervals:
-            goals = {"target_error": target_error, "target_width": widths(target_width)} if searched else {}
+            goals: dict[str, Any] = {"target_width": widths(target_width)} if searched else {}
+            goals |= lists if intervals else {"target_error": target_error} if searched else {}
             simulated(facts, simulation, tables["sample"], goals, intervals)
             return
         with blamed(USAGE), muted(dplr.UtilityWarning):  # the plan shows it

@@ -73,6 +73,11 @@ def predict(
 
 def _kinds(est: Any) -> dict[str, Kind]:
     """The kind of each column of the model."""
+    import dplr
+
+    if isinstance(est, dplr.MomentModel):
+        kinds = feature_kinds(est.released.bounds)
+        return {name: kinds[name] for name in est.feature_names_in_}
     features = est.features_
     bounds = est._record.bounds if features is None else features.bounds
     if bounds is not None:
@@ -99,7 +104,8 @@ def _names(est: Any, proba: bool) -> list[str]:
 
 
 def _predictions(est: Any, X: Any, proba: bool) -> dict[str, Any]:
-    rows = X if est.features_ is None else est.features_.transform(X)
+    features = getattr(est, "features_", None)  # a model of moments has none
+    rows = X if features is None else features.transform(X)
     columns = [est.predict(rows), *(est.predict_proba(rows).T if proba else [])]
     return dict(zip(_names(est, proba), columns, strict=True))
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dplr._kit.validation import sentence
 from dplr.inference.expansion import Expansion
-from dplr.inference.sampling import classical_sampling, residual_sum
+from dplr.inference.sampling import bounded_sampling, classical_sampling, residual_sum
 from dplr.privacy.estimand import Estimand
 
 
@@ -46,6 +46,7 @@ class Reading:
     square : sum of the squares of the target, public or released; None where it is not known. Subsets need it.
     square_noise : variance of the noise on `square`; 0 where it is public.
     expansion : of a score at a point, how long its rows are; None for moments.
+    largest : mean square of a residual that is taken in all rows in place of an estimate; None for an estimate.
     """
 
     matrix: NDArray[np.float64]
@@ -64,6 +65,7 @@ class Reading:
     square: float | None = None
     square_noise: float = 0.0
     expansion: Expansion | None = None
+    largest: float | None = None
 
     @property
     def far(self) -> bool:
@@ -120,6 +122,8 @@ class Reading:
         """Classical: from its own residuals. Robust: what the larger residuals add is taken as equal in all rows."""
         assert self.square is not None
         assert self.n_rows is not None
+        if self.largest is not None:
+            return bounded_sampling(self.matrix, self.largest)
         if not larger.robust:
             return classical_sampling(
                 self.matrix, self.vector, self.cells, self.tied, self.vector_noise, self.square, self.square_noise,

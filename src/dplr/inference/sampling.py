@@ -65,6 +65,11 @@ def classical_sampling(
     return variance * positive_part(matrix)
 
 
+def bounded_sampling(matrix: Array, largest: float) -> Array:
+    """For a target of which the mean square of a residual is at most `largest` in every row (moments.md, section 3)."""
+    return largest * positive_part(matrix)
+
+
 def robust_sampling(meat: Array) -> Array:
     """The covariance from a released sum of (squared residual) (row)(row)', for unequal variances."""
     return positive_part(meat)

@@ -66,9 +66,12 @@ class Envelope:
             refuse("sha256", f"must be that of the {self.body}, {checksum[:12]}...", content["sha256"], remedy)
         return content[self.body], text
 
+    def begins(self, data: bytes) -> bool:
+        """Whether a file starts as one of this format."""
+        return re.match(rb'\s*\{\s*"format"\s*:\s*"' + self.format.encode() + b'"', data) is not None
+
     def check_replaceable(self, target: str) -> None:
         """A file of this format and an empty file may be replaced; nothing else, such as the data or the ledger."""
-        begins = re.compile(rb'\s*\{\s*"format"\s*:\s*"' + self.format.encode() + b'"')
         try:
             with _opened(target) as descriptor:
                 start = os.read(descriptor, 256)
@@ -76,7 +79,7 @@ class Envelope:
             return
         except ValueError:
             start = b"no regular file"
-        if start and not begins.match(start):
+        if start and not self.begins(start):
             rule = f"must name a new file or a {self.called}"
             raise FileExistsError(sentence("path", rule, target, "Choose another name."))
 

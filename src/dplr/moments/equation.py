@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr.inference.reading import Reading
-from dplr.inference.sampling import classical_sampling, residual_sum
+from dplr.inference.sampling import bounded_sampling, classical_sampling, residual_sum
 from dplr.moments.law import LAPLACE
 from dplr.moments.released import ReleasedMoments
 from dplr.moments.selection import Chosen, Target
@@ -16,8 +16,12 @@ from dplr.problem.geometry import GRID
 Matrix = NDArray[np.float64]
 
 
-def reading_of(released: ReleasedMoments, columns: Chosen, target: Target, probability: bool) -> Reading:
-    """The equation of x_t / c on the chosen columns and the constant."""
+def reading_of(released: ReleasedMoments, columns: Chosen, target: Target, probability: bool, bounded: bool) -> Reading:
+    """The equation of x_t / c on the chosen columns and the constant.
+
+    `bounded` takes residuals as large as those of labels of which either is as likely, a quarter of the squared
+    distance of the two labels; else their mean square is estimated, and taken as equal in all rows.
+    """
     moments, variances, geometry = released.matrix, released.cell_variances, released.problem.geometry
     assert geometry.half_width is not None
     c, t = geometry.half_width, target.place
@@ -29,6 +33,12 @@ def reading_of(released: ReleasedMoments, columns: Chosen, target: Target, proba
     square = float(moments[t, t]) / c**2
     square_noise = float(variances[t, t] + released.tied[t] ** 2 * variances[t, -1]) / c**4
     n_rows = max(1.0, released.count)
+    largest = float(released.prep.scale[t] / GRID / c) ** 2 / 4 if bounded else None
+    sampling = (
+        classical_sampling(matrix, vector, cells, tied, vector_noise, square, square_noise, n_rows)
+        if largest is None
+        else bounded_sampling(matrix, largest)
+    )
     laws = {block.law for party in released.parties for block in party.statement.released.values()}
     return Reading(
         matrix=matrix,
@@ -36,12 +46,14 @@ def reading_of(released: ReleasedMoments, columns: Chosen, target: Target, proba
         cells=cells,
         tied=tied,
         vector_noise=vector_noise,
-        sampling=classical_sampling(matrix, vector, cells, tied, vector_noise, square, square_noise, n_rows),
+        sampling=sampling,
         laplace=LAPLACE in laws,
         center=np.zeros(len(vector)),
         sizes=np.array(geometry.sizes)[places],
         estimand=Estimand.PROBABILITY if probability else Estimand.MEAN,
         n_rows=n_rows,
+        robust=bounded,
+        largest=largest,
         square=square,
         square_noise=square_noise,
     )

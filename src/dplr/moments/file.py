@@ -109,7 +109,7 @@ def save(released: ReleasedMoments, path: str | os.PathLike[str]) -> None:
 
 def text_of(released: ReleasedMoments) -> bytes:
     """The content of the file."""
-    return _FILE.text(_values(released))
+    return _FILE.text(values_of(released))
 
 
 def check_replaceable(target: str) -> None:
@@ -129,7 +129,8 @@ def digest_of(bounds: Bounds, layout: Layout, party: Party, numbers: Mapping[str
     return digest(values)
 
 
-def _values(released: ReleasedMoments) -> dict[str, Any]:
+def values_of(released: ReleasedMoments) -> dict[str, Any]:
+    """The fields of the file."""
     return {
         "bounds": write_bounds(released.bounds),
         "columns": list(released.layout.features),
@@ -147,8 +148,12 @@ def _values(released: ReleasedMoments) -> dict[str, Any]:
 
 
 def _decode(data: bytes) -> ReleasedMoments:
-    """The head and the hash first, then every field, then how they fit each other."""
-    fields, plain = _FILE.fields(data)
+    """The head and the hash first, then the fields."""
+    return released_of(*_FILE.fields(data))
+
+
+def released_of(fields: Any, plain: bytes) -> ReleasedMoments:
+    """The moments of these fields, whose canonical text is `plain`: every field, then how they fit each other."""
     values = _FIELDS("moments", fields)
     bounds, columns = values["bounds"], values["columns"]
     layout = _layout("moments", bounds, columns)
@@ -170,7 +175,7 @@ def _decode(data: bytes) -> ReleasedMoments:
     if len(parties) == 1 and parties[0].digest != digest_of(bounds, layout, parties[0], numbers):
         refuse("moments.parties[0].release", "must be the digest of what was released", parties[0].digest)
     released = ReleasedMoments(bounds, layout, relation, numbers, parties)
-    if canonical(_values(released)) != plain:
+    if canonical(values_of(released)) != plain:
         refuse("moments", "must be written as dplr writes it", "another spelling of some field")
     return released
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._kit.validation import sentence
+from dplr._kit.validation import check_choice, sentence
 from dplr.bounds.kinds import Pair
 from dplr.bounds.layout import Layout
 from dplr.estimators._curves import HasCurves
@@ -20,7 +21,7 @@ from dplr.moments import ABOUT
 from dplr.moments.equation import determination, reading_of, user_units
 from dplr.moments.released import ReleasedMoments
 from dplr.moments.ridge import ridge_of, solved
-from dplr.moments.selection import Chosen, Target, chosen, level_target, number_target
+from dplr.moments.selection import Chosen, Target, chosen, entries_of, label_of, level_target, number_target
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.statement import PrivacyStatement
 from dplr.privacy.words import alarms
@@ -28,6 +29,15 @@ from dplr.rows import as_table, predictors
 from dplr.summary.columns import choose, compared_with, parts_of_curves, positions
 from dplr.summary.curves import Points, points_of
 from dplr.summary.subject import Equation, Subject, notes_of
+
+if TYPE_CHECKING:
+    from dplr.moments.recipe import Recipe
+
+VARIANCES = AUTO, LARGEST, EQUAL = ("auto", "largest", "equal")
+_LARGEST = (
+    "Variances of labels differ between rows, and second moments do not tell how: intervals take the largest, 1/4. "
+    "They hold where the linear model is nowhere farther from the true probability than 1/2 is."
+)
 
 
 class MomentModel(Inference, HasCurves):
@@ -47,6 +57,8 @@ class MomentModel(Inference, HasCurves):
         Ridge, as in `regress`.
     kind : {"mean", "probability"}
         What the model is of: a number, or the probability of a level.
+    variances : {"auto", "largest", "equal"}, default="auto"
+        Variances of the target, as in `regress`.
 
     Attributes
     ----------
@@ -91,14 +103,17 @@ class MomentModel(Inference, HasCurves):
     """
 
     def __init__(
-        self, released: ReleasedMoments, target: Target, columns: Chosen, l2: float | str, kind: Estimand
-    ) -> None:
+        self, released: ReleasedMoments, target: Target, columns: Chosen, l2: float | str, kind: Estimand,
+        variances: str = VARIANCES[0],
+    ) -> None:  # fmt: skip
         self._released, self._target, self._columns, self._kind = released, target, columns, kind
+        self._options = l2, variances
         self.privacy_: PrivacyStatement = released.privacy_
         self.target_name_ = target.name
         self.coef_names_ = columns.names
         self.feature_names_in_ = columns.layout.features
-        self.reading_: Reading = reading_of(released, columns, target, kind is Estimand.PROBABILITY)
+        bounded = takes_largest(released.layout, target, kind, variances)
+        self.reading_: Reading = reading_of(released, columns, target, kind is Estimand.PROBABILITY, bounded)
         seed = "".join(party.digest[:6] for party in released.parties)
         self.ridge_ = ridge_of(released, self.reading_, l2, seed)
         scaled = solved(released, self.reading_, self.ridge_)
@@ -111,6 +126,55 @@ class MomentModel(Inference, HasCurves):
     def named_coef_(self) -> dict[str, float]:
         """Coefficients by the names of their columns, a dict of str to float."""
         return dict(zip(self.coef_names_, self.coef_.tolist(), strict=True))
+
+    @property
+    def released(self) -> ReleasedMoments:
+        """The moments that the model comes from, a `dplr.ReleasedMoments`."""
+        return self._released
+
+    @property
+    def recipe(self) -> Recipe:
+        """The question that the model answers. Private."""
+        from dplr.moments.recipe import Recipe
+
+        target, layout = self._target, self._released.layout
+        level = None if self._kind is Estimand.MEAN else label_of(layout, target)
+        kind = "regress" if self._kind is Estimand.MEAN else "probability"
+        return Recipe(kind, layout.features[target.feature], level, entries_of(layout, self._columns), *self._options)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a file that `dplr.load_model` reads back, for `dplr summary` and `dplr predict`; it may be published.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file. An earlier file of a model of moments is replaced, no other one.
+
+        Raises
+        ------
+        FileExistsError
+            There is a file of this name, and it is something else.
+        OSError
+            The file cannot be written.
+
+        Privacy
+        -------
+        The file holds the released moments and the names of the model's columns, and nothing else.
+
+        Examples
+        --------
+        >>> import dplr, numpy as np, pathlib, tempfile
+        >>> X = np.random.default_rng(0).uniform(0, 10, (100, 2))
+        >>> released = dplr.release_moments(X, bounds=dplr.Bounds([(0, 10)] * 2), eps=1.0)
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "model.json")
+        >>> model = released.regress("column 1")
+        >>> model.save(path)
+        >>> dplr.load_model(path).intercept_ == model.intercept_
+        True
+        """
+        from dplr.moments.recipe import save
+
+        save(self, path)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict the target of rows: within its declared bounds; a probability within [0, 1].
@@ -203,24 +267,37 @@ class MomentModel(Inference, HasCurves):
 
     @property
     def _advice(self) -> tuple[str, ...]:
-        """The condition of the promise for sums of several parties; none for those of one."""
+        """The condition of the promise for sums of several parties, and the one of intervals of labels."""
         parties = len(self._released.parties)
-        return (f"{parties} parties: the promise holds if nobody is in the rows of two.",) if parties > 1 else ()
+        advice = (f"{parties} parties: the promise holds if nobody is in the rows of two.",) if parties > 1 else ()
+        return advice if self.reading_.largest is None else (*advice, _LARGEST)
 
     def __repr__(self) -> str:
         """Return a line."""
         return f"MomentModel({self.target_name_!r} on {len(self.coef_names_)} columns)"
 
 
-def fit_number(released: ReleasedMoments, target: Any, columns: Sequence[Any] | None, l2: float | str) -> MomentModel:
+def takes_largest(layout: Layout, target: Target, kind: Estimand, variances: str) -> bool:
+    """Whether intervals take the largest variance: "auto" does for levels, and for a number declared (0, 1)."""
+    check_choice("variances", variances, VARIANCES)
+    unit = kind is Estimand.PROBABILITY or layout.columns[target.feature].number == (0.0, 1.0)
+    if variances == LARGEST and not unit:
+        rule = f"must not be {LARGEST!r} for a target that is neither a level nor a number between 0 and 1"
+        raise ValueError(sentence("variances", rule, target.name, "Second moments do not bound its variances."))
+    return unit and variances != EQUAL
+
+
+def fit_number(
+    released: ReleasedMoments, target: Any, columns: Sequence[Any] | None, l2: float | str, variances: str
+) -> MomentModel:
     """The model of `ReleasedMoments.regress`."""
     goal = number_target(released.layout, target)
-    return MomentModel(released, goal, chosen(released.layout, columns, goal), l2, Estimand.MEAN)
+    return MomentModel(released, goal, chosen(released.layout, columns, goal), l2, Estimand.MEAN, variances)
 
 
 def fit_level(
-    released: ReleasedMoments, target: Any, columns: Sequence[Any] | None, level: Any, l2: float | str
+    released: ReleasedMoments, target: Any, columns: Sequence[Any] | None, level: Any, l2: float | str, variances: str
 ) -> MomentModel:
     """The model of `ReleasedMoments.probability`."""
     goal = level_target(released.layout, target, level)
-    return MomentModel(released, goal, chosen(released.layout, columns, goal), l2, Estimand.PROBABILITY)
+    return MomentModel(released, goal, chosen(released.layout, columns, goal), l2, Estimand.PROBABILITY, variances)

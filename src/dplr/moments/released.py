@@ -181,7 +181,10 @@ class ReleasedMoments:
             return float(self.n_rows)
         return float(self.matrix[-1, -1]) / self.problem.geometry.intercept**2
 
-    def regress(self, target: str, columns: Sequence[Any] | None = None, *, l2: float | str = "auto") -> MomentModel:
+    def regress(
+        self, target: str, columns: Sequence[Any] | None = None, *, l2: float | str = "auto",
+        variances: str = "auto",
+    ) -> MomentModel:  # fmt: skip
         """A linear regression of a number on other columns.
 
         Parameters
@@ -194,6 +197,10 @@ class ReleasedMoments:
         l2 : float, "auto" or "cv", default="auto"
             `"auto"`, a ridge of four standard deviations of the noise; a number, the ridge of the scaled problem's mean
             objective; or `"cv"`, chosen by halves of the noise. The last one does not pay: see docs/use/moments.md.
+        variances : {"auto", "largest", "equal"}, default="auto"
+            What intervals take for the variances of the target, which second moments do not tell: `"equal"` in all
+            rows, as estimated, or `"largest"`, that of a label of which either value is as likely, 1/4, which holds
+            also where they are unequal. `"auto"` is `"largest"` for a number declared (0, 1), else `"equal"`.
 
         Returns
         -------
@@ -203,7 +210,7 @@ class ReleasedMoments:
         Raises
         ------
         ValueError, TypeError
-            A column is unknown, is not of the kind, or holds the target; `l2` breaks a rule.
+            A column is unknown, is not of the kind, or holds the target; `l2` or `variances` breaks a rule.
 
         Privacy
         -------
@@ -219,11 +226,12 @@ class ReleasedMoments:
         """
         from dplr.moments.model import fit_number
 
-        return fit_number(self, target, columns, l2)
+        return fit_number(self, target, columns, l2, variances)
 
     def probability(
-        self, target: str, columns: Sequence[Any] | None = None, *, level: Any = None, l2: float | str = "auto"
-    ) -> MomentModel:
+        self, target: str, columns: Sequence[Any] | None = None, *, level: Any = None, l2: float | str = "auto",
+        variances: str = "auto",
+    ) -> MomentModel:  # fmt: skip
         """A linear model of the probability of a level: its slopes are average effects, and not log odds.
 
         Parameters
@@ -236,6 +244,8 @@ class ReleasedMoments:
             The level, or the label of the bin; None for the second one of two.
         l2 : float, "auto" or "cv", default="auto"
             Ridge, as in `regress`.
+        variances : {"auto", "largest", "equal"}, default="auto"
+            As in `regress`; `"auto"` is `"largest"`.
 
         Returns
         -------
@@ -245,7 +255,7 @@ class ReleasedMoments:
         Raises
         ------
         ValueError, TypeError
-            A column is unknown, is not of the kind, or holds the target; `l2` breaks a rule.
+            A column is unknown, is not of the kind, or holds the target; `l2` or `variances` breaks a rule.
 
         Privacy
         -------
@@ -262,7 +272,7 @@ class ReleasedMoments:
         """
         from dplr.moments.model import fit_level
 
-        return fit_level(self, target, columns, level, l2)
+        return fit_level(self, target, columns, level, l2, variances)
 
     def __add__(self, other: Any) -> ReleasedMoments:
         """Merge the releases of two disjoint parties: see `merge`."""

@@ -123,6 +123,27 @@ def chosen(layout: Layout, columns: Sequence[Any] | None, target: Target) -> Cho
     return Chosen(small, np.array(kept, np.intp), np.array(places, np.intp))
 
 
+def entries_of(layout: Layout, columns: Chosen) -> tuple[str | tuple[str, str], ...]:
+    """Names of a model's columns, and pairs of names for products, as a user would give them."""
+    places, names = set(columns.places.tolist()), layout.features
+    firsts = zip(layout.firsts, range(len(layout.firsts)), strict=True)
+    blocks = [k for first, k in firsts if first in places]
+    count = len(names)
+    products = [layout.products[k - count].places for k in blocks if k >= count]
+    return (*(names[k] for k in blocks if k < count), *((names[a], names[b]) for a, b in products))
+
+
+def label_of(layout: Layout, target: Target) -> Any:
+    """The level, or the label of the bin, of a target of `level_target`."""
+    column = layout.columns[target.feature]
+    if isinstance(column, Bins):
+        return column.labels[column.places.index(target.place - layout.firsts[target.feature])]
+    assert isinstance(column, Levels)
+    if column.number is not None:
+        return column.levels[0 if target.flipped else 1]
+    return column.levels[column.places.index(target.place - layout.firsts[target.feature])]
+
+
 def _named(layout: Layout, columns: Sequence[Any] | None, target: Target) -> tuple[list[int], list[int]]:
     """Positions of declared columns and of products, in their declared order."""
     every = range(len(layout.products))

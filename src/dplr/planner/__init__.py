@@ -7,12 +7,12 @@ that are made up: only these load scikit-learn.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import ParamSpec, TypedDict, TypeVar, Unpack
+from typing import ParamSpec, TypedDict, TypeVar, Unpack, overload
 
 from dplr._kit.keywords import suggests
 from dplr._kit.options import documented
 from dplr._kit.progress import bars, silent
-from dplr._kit.validation import check_count, check_eps, check_flag, sentence
+from dplr._kit.validation import check_eps, check_flag, sentence
 from dplr.bounds.declared import BoundsLike
 from dplr.fitting.facts import public_facts
 from dplr.fitting.outlook import warn_of_noise
@@ -23,9 +23,10 @@ from dplr.mechanisms.automatic import AUTO
 from dplr.mechanisms.protocol import MechanismLike
 from dplr.planner.assumptions import Assumptions, check_assumptions
 from dplr.planner.curve import Curve, Point
+from dplr.planner.least import WidthAnswer, least_of
 from dplr.planner.sweep import counts_of, curve_of, deltas_of, levels_of
 from dplr.planner.target import Answer, answer_of
-from dplr.planner.widths import Width, Widths, widths_of
+from dplr.planner.widths import Width, Widths, WidthTable, widths_of
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import Loss
 from dplr.problem.plan import Plan
@@ -36,6 +37,8 @@ __all__ = [
     "Curve",
     "Point",
     "Width",
+    "WidthAnswer",
+    "WidthTable",
     "Widths",
     "plan",
     "plan_curve",
@@ -314,25 +317,50 @@ def plan_target(
     return answer_of(public, level, target_error, target_width, assume, large_delta)
 
 
+@overload
+def plan_intervals(
+    *, eps: float, n_rows: int, delta: float = ..., large_delta: bool = ..., assume: Assumptions | None = ...,
+    **facts: Unpack[Facts],
+) -> Widths: ...  # fmt: skip
+@overload
+def plan_intervals(
+    *, eps: Sequence[float], n_rows: int | Sequence[int], delta: float = ..., large_delta: bool = ...,
+    assume: Assumptions | None = ..., **facts: Unpack[Facts],
+) -> WidthTable: ...  # fmt: skip
+@overload
+def plan_intervals(
+    *, eps: float, n_rows: Sequence[int], delta: float = ..., large_delta: bool = ...,
+    assume: Assumptions | None = ..., **facts: Unpack[Facts],
+) -> WidthTable: ...  # fmt: skip
+@overload
+def plan_intervals(
+    *, target_width: Mapping[str, float], eps: float | None = ..., n_rows: int | None = ..., delta: float = ...,
+    large_delta: bool = ..., assume: Assumptions | None = ..., **facts: Unpack[Facts],
+) -> WidthAnswer: ...  # fmt: skip
 @documented
 @_simulates
 def plan_intervals(
     *,
-    eps: float,
-    n_rows: int,
+    eps: float | Sequence[float] | None = None,
+    n_rows: int | Sequence[int] | None = None,
+    target_width: Mapping[str, float] | None = None,
     delta: float = 0.0,
     large_delta: bool = False,
     assume: Assumptions | None = None,
     **facts: Unpack[Facts],
-) -> Widths:
-    """How wide the confidence intervals of coefficients will be, by simulation.
+) -> Widths | WidthTable | WidthAnswer:
+    """How wide the confidence intervals of coefficients will be, by simulation, and which will say nothing.
 
     Parameters
     ----------
-    eps : float
-        Privacy loss, above 0.
-    n_rows : int
-        Number of records, or of persons with `person`; under add_remove a public guess of it.
+    eps : float, list of float or None, default=None
+        Privacy loss, above 0, or several. None where the smallest eps for a width is wanted.
+    n_rows : int, list of int or None, default=None
+        Number of records, or of persons with `person`, or several; under add_remove a public guess of it. None where
+        the fewest rows for a width are wanted.
+    target_width : mapping or None, default=None
+        Names of coefficients and the widths that their intervals shall have at most, in the user's units: the answer is
+        the smallest eps for `n_rows`, from 0.01 to 10, or the fewest rows for `eps`, up to as many as are simulated.
     assume : dplr.Assumptions or None, default=None
         What a simulation assumes of the rows; None for the defaults of `Assumptions`.
     **facts
@@ -340,13 +368,14 @@ def plan_intervals(
 
     Returns
     -------
-    dplr.planner.Widths
-        Expected widths with privacy and without; ``print(widths)`` shows a line for each coefficient.
+    dplr.planner.Widths, dplr.planner.WidthTable or dplr.planner.WidthAnswer
+        Expected widths with privacy and without, and by name the coefficients that most fits will not bound; for lists
+        a table of them, and with `target_width` the answer. All can be printed.
 
     Raises
     ------
     ValueError, TypeError
-        A fact is missing or outside its range, or the mechanism has no intervals.
+        A fact is missing or outside its range, the mechanism has no intervals, or nothing reaches the width.
 
     Privacy
     -------
@@ -355,7 +384,7 @@ def plan_intervals(
     See Also
     --------
     dplr.plan : Plans one fit, without a simulation.
-    dplr.plan_target : Searches for the smallest eps, or the fewest rows.
+    dplr.plan_target : Searches for the smallest eps, or the fewest rows, for an error.
 
     Examples
     --------
@@ -365,5 +394,10 @@ def plan_intervals(
     >>> widths.coefficients[0].width > widths.coefficients[0].plain
     True
     """
-    public = public_facts(n_rows=check_count("n_rows", n_rows), delta=delta, **facts)
-    return widths_of(public, check_eps(eps), check_assumptions(assume), large_delta)
+    public, assume = public_facts(delta=delta, **facts), check_assumptions(assume)
+    if target_width is not None:
+        return least_of(public, eps, n_rows, target_width, assume, large_delta)
+    for name, value in (("eps", eps), ("n_rows", n_rows)):
+        if value is None:
+            raise ValueError(sentence(name, "is required without target_width", None))
+    return widths_of(public, eps, n_rows, assume, large_delta)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from dplr._kit.validation import check_count, check_positive, real_number, sentence
 
+_WIDEST = 0.5  # half of the rows at either end
 LEAST_TABLES = 2  # of one table there is no standard error
 
 
@@ -21,9 +23,23 @@ class Assumptions:
         the logistic variable behind two labels.
     positive : float, default=0.5
         Share of the second label, above 0 and below 1, where there are two; more than two are about equally frequent.
+    shares : mapping or None, default=None
+        Shares by the name of a column, from a codebook or a published table: of a flag that is declared (0, 1) or of
+        the second of two levels a number; of levels or bins a list in their order, or a mapping of some of them.
+        Without it levels, and the two values of a flag, are as frequent as 1, 1/2, 1/3 and so on in their declared
+        order, and bins and ordered levels are equally frequent.
+    spread : mapping or None, default=None
+        Standard deviations by the name of a number, in parts of its declared range and on the scale of its transform,
+        or pairs (mean, deviation), the mean from 0 at the lower bound to 1 at the upper one. Such numbers have a beta
+        law; a deviation alone stands for one that falls from the lower bound, as incomes do. Without it numbers are
+        triangular, of deviation 0.2.
+    target_spread : float or None, default=None
+        Standard deviation of a numeric target in parts of its range; None for 0.2, that of a triangle. Intervals
+        without privacy are in proportion to it.
     sample : tuple of (X, y) or None, default=None
         Public rows and their targets: simulated tables are drawn from these rows with replacement instead, and `signal`
-        and `positive` are not used. Two thirds of the rows are drawn from, and one third is scored.
+        and `positive` are not used; shares and spreads are those of the rows. Two thirds of the rows are drawn from,
+        and one third is scored.
     mean_weight : float or None, default=None
         Mean of the sample weights where a plan has `weight_bounds`, such as population / sample; None for half of their
         maximum. Every simulated row has this weight, at most the maximum.
@@ -60,6 +76,9 @@ class Assumptions:
 
     signal: float = 0.4
     positive: float = 0.5
+    shares: Mapping[str, Any] | None = None
+    spread: Mapping[str, Any] | None = None
+    target_spread: float | None = None
     sample: tuple[Any, Any] | None = None
     mean_weight: float | None = None
     tables: int = 4
@@ -73,6 +92,7 @@ class Assumptions:
             value = real_number(name, getattr(self, name))
             if not 0 < value < 1:
                 raise ValueError(sentence(name, "must be above 0 and below 1", value, "Give a share, such as 0.3."))
+        self._check_columns()
         if self.mean_weight is not None:
             check_positive("mean_weight", self.mean_weight)
         check_count("tables", self.tables, LEAST_TABLES)
@@ -83,6 +103,19 @@ class Assumptions:
         if self.sample is not None and not (isinstance(self.sample, tuple) and len(self.sample) == 2):
             got = type(self.sample).__name__
             raise TypeError(sentence("sample", "must be a pair (X, y) of public rows and their targets", got))
+
+    def _check_columns(self) -> None:
+        """Check what is assumed of columns, as far as it can be without bounds."""
+        for name in ("shares", "spread"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, Mapping):
+                remedy = "Such as {'work': [0.6, 0.25, 0.15]}." if name == "shares" else "Such as {'gain': 0.05}."
+                raise TypeError(sentence(name, "must be a mapping of names of columns", value, remedy))
+            if value and self.sample is not None:
+                raise ValueError(sentence(name, "must be None with a sample", value, "The sample has its own."))
+        if self.target_spread is not None and not 0 < real_number("target_spread", self.target_spread) <= _WIDEST:
+            rule = f"must be above 0 and at most {_WIDEST}, in parts of the target's range"
+            raise ValueError(sentence("target_spread", rule, self.target_spread))
 
 
 def check_assumptions(assume: Any) -> Assumptions:

@@ -7,7 +7,6 @@ positions have the same layout, and so the same noise, as the bounds that the us
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -24,6 +23,7 @@ from dplr.bounds.products import write_products
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.pretraining import PublicData, read_public
 from dplr.planner.assumptions import Assumptions
+from dplr.planner.laws import INVERSES, TRIANGLE, ColumnLaw, laws_of, sentences
 from dplr.rows import resolve_labels
 
 Matrix = NDArray[np.float64]
@@ -33,8 +33,6 @@ MISSING_SHARE = 0.05  # of every column whose bounds say what a missing value co
 UNKNOWN = -1.0  # stands for a value that is not a declared level
 _LOGISTIC_VARIANCE = math.pi**2 / 3
 _LEAST_SAMPLE = 30
-# From the scale of the model back to the user's.
-_INVERSES: dict[str, Callable[[Matrix], Matrix]] = {"log1p": np.expm1, "log": np.exp, "sqrt": np.square}
 
 
 class Population(Protocol):
@@ -78,7 +76,8 @@ class MadeUp:
     n_features : of the table.
     classes : number of labels; 0 for a numeric target.
     target : the range of a numeric target.
-    assume : signal, share of the second label, and seed.
+    assume : signal, shares, spreads, and seed.
+    features : names of the columns; None for their places.
     """
 
     columns: tuple[Column, ...] | None
@@ -86,6 +85,29 @@ class MadeUp:
     classes: int
     target: Pair
     assume: Assumptions
+    features: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse assumptions about columns that there are not."""
+        if self.columns is None and (self.assume.shares or self.assume.spread):
+            remedy = "Declare bounds=dplr.Bounds(...)."
+            raise ValueError(sentence("shares", "and spread are of declared columns", "no bounds", remedy))
+        _ = self.laws
+
+    @cached_property
+    def laws(self) -> tuple[ColumnLaw, ...]:
+        """The law of each column."""
+        return laws_of(self.columns or (), self._names, self.assume)
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        columns = self.columns or ()
+        return tuple(f"column {j}" for j in range(len(columns))) if self.features is None else self.features
+
+    @property
+    def _spread(self) -> float:
+        """The deviation of a numeric target, in parts of its range."""
+        return TRIANGLE if self.assume.target_spread is None else self.assume.target_spread
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -93,14 +115,15 @@ class MadeUp:
         if self.columns is None:
             rows = ["rows are spread evenly over the unit ball"]
         else:
-            rows = ["columns are independent", "numbers are triangular within their bounds, on the scale of the model"]
-            rows += ["bins and levels are equally frequent"] if any(map(_hot, self.columns)) else []
+            rows = sentences(self.laws, self._names)
             if any(column.missing is not None for column in self.columns):
                 rows.append(f"{MISSING_SHARE:.0%} are missing where the bounds allow it")
         rows.append("every column matters about as much, with a sign and a size that are drawn anew for each table")
         rows.append(f"the columns explain {self.assume.signal:.0%} of the target's variation")
         if self.classes == 2:
             rows.append(f"{self.assume.positive:.0%} of the labels are the second one")
+        if not self.classes:
+            rows.append(f"the deviation of the target is {self._spread:.3g} of its range")
         return tuple(rows)
 
     def table(self, number: int, rows: int, scored: int) -> tuple[NotebookView, NotebookView]:
@@ -117,20 +140,19 @@ class MadeUp:
             X *= (rng.random(n) ** (1 / self.n_features) / np.linalg.norm(X, axis=1))[:, np.newaxis]
             return X, X * math.sqrt(self.n_features + 2)
         X, parts = np.empty((n, len(self.columns))), np.empty((n, len(self.columns)))
-        for j, column in enumerate(self.columns):
-            X[:, j], parts[:, j] = _values(rng, column, n)
+        for j, (column, law) in enumerate(zip(self.columns, self.laws, strict=True)):
+            X[:, j], parts[:, j] = law.values(rng, n)
             if column.missing is not None:
                 gone = rng.random(n) < MISSING_SHARE
                 X[gone, j], parts[gone, j] = math.nan, 0.0
         return X, parts
 
     def _numbers(self, rng: np.random.Generator, parts: Matrix) -> Matrix:
-        """A numeric target, triangular in width, clipped to its range."""
+        """A numeric target around the middle of its range, clipped to it."""
         score = math.sqrt(self.assume.signal) * (parts @ _direction(rng, parts.shape[1]))
         score += math.sqrt(1 - self.assume.signal) * rng.normal(size=len(parts))
         low, high = self.target
-        deviation = (high / 2 - low / 2) / math.sqrt(6)
-        return np.clip(middle(self.target) + deviation * score, low, high)
+        return np.clip(middle(self.target) + self._spread * (high - low) * score, low, high)
 
     def _labels(self, rng: np.random.Generator, parts: Matrix) -> NDArray[np.int64]:
         """Labels of a logistic model; of more than two, the one with the largest score and a Gumbel error."""
@@ -143,31 +165,9 @@ class MadeUp:
         return np.asarray(scores.argmax(axis=1), np.int64)
 
 
-def _hot(column: Column) -> bool:
-    return column.number is None
-
-
 def _direction(rng: np.random.Generator, size: int) -> Matrix:
     direction = rng.normal(size=size)
     return np.asarray(direction / np.linalg.norm(direction))
-
-
-def _values(rng: np.random.Generator, column: Column, n: int) -> tuple[Matrix, Matrix]:
-    """Values of a column, and what they add to the score."""
-    if isinstance(column, Numeric):
-        low, high = column.range
-        scaled = rng.triangular(low, middle(column.range), high, n)
-        values = _INVERSES[column.transform](scaled) if column.transform in _INVERSES else scaled
-        part = (scaled - middle(column.range)) / ((high / 2 - low / 2) / math.sqrt(6))
-        return np.clip(values, column.lower, column.upper), part
-    count = len(column.edges) + 1 if isinstance(column, Bins) else len(column.levels)
-    codes = rng.integers(count, size=n)
-    heights = rng.normal(size=count) if _hot(column) else np.arange(count, dtype=np.float64)
-    heights = (heights - heights.mean()) / heights.std()
-    if isinstance(column, Bins):
-        ends = np.array([column.lower, *column.edges, column.upper])
-        return (ends[codes] + (ends[codes + 1] - ends[codes]) * rng.random(n)), heights[codes]
-    return codes.astype(np.float64), heights[codes]
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,7 +241,7 @@ def _decoded(encoded: Matrix, columns: tuple[Column, ...], firsts: tuple[int, ..
             scaled = encoded[:, first]
             if isinstance(column, Curve) and not column.line:
                 scaled = block[:, : len(column.places)] @ np.array(column.places)
-            X[:, j] = _INVERSES[column.transform](scaled) if column.transform in _INVERSES else scaled
+            X[:, j] = INVERSES[column.transform](scaled) if column.transform in INVERSES else scaled
         elif column.number is not None:
             X[:, j] = encoded[:, first]
         else:

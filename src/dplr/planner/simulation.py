@@ -251,7 +251,8 @@ def _prepared(facts: PublicFacts, assume: Assumptions) -> tuple[Bounds | None, P
     sample = None if assume.sample is None else read_sample(assume.sample, facts, assume.seed, "sample")
     if facts.public is None:
         columns = None if facts.layout is None else facts.layout.columns
-        made_up = MadeUp(columns, facts.n_features, count, target, assume)
+        features = None if facts.layout is None else facts.layout.features
+        made_up = MadeUp(columns, facts.n_features, count, target, assume, features)
         return bounds, made_up if sample is None else sample, None
     if _is_data(facts):
         start, rest = halves(read_sample(facts.public, facts, assume.seed, "public"))  # type: ignore[arg-type]

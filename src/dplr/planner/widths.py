@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from dplr._kit.validation import capital, sentence
+from dplr._kit.validation import capital, check_count, check_eps, sentence
+from dplr.fitting.one_vs_rest import ReleasePlan
 from dplr.fitting.planning import PublicFacts, check_promise
 from dplr.mechanisms.protocol import chosen_columns
 from dplr.planner.assumptions import Assumptions
-from dplr.planner.simulation import simulator
-from dplr.summary.columns import choose
+from dplr.planner.simulation import Simulator, simulator
+from dplr.summary.columns import Chosen, choose
 
 LEVEL = 0.95
+SILENT = 0.5  # share of fits from which on a coefficient is expected to be unsaid
+_MOST_SETTINGS = 100
+_LISTS = (list, tuple, range, np.ndarray)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,10 @@ class Widths:
 
     Attributes
     ----------
+    eps : float
+        Privacy loss.
+    n_rows : int
+        Number of records, or of persons.
     coefficients : tuple of dplr.planner.Width
         One for each coefficient, the intercept last.
     fits : int
@@ -76,6 +85,7 @@ class Widths:
     See Also
     --------
     dplr.plan_intervals : Makes one.
+    dplr.planner.WidthTable : Holds several.
 
     Examples
     --------
@@ -84,44 +94,207 @@ class Widths:
     >>> widths = dplr.plan_intervals(bounds=bounds, n_rows=20_000, eps=1.0, model="linear", mechanism="fm")
     >>> [each.name for each in widths.coefficients]
     ['age', 'hours', '(intercept)']
+    >>> widths.silent
+    ()
     """
 
+    eps: float
+    n_rows: int
     coefficients: tuple[Width, ...]
     fits: int
     assumptions: tuple[str, ...]
 
+    @property
+    def silent(self) -> tuple[str, ...]:
+        """Coefficients that most fits will not bound, a tuple of str: the table will say nothing of them."""
+        return tuple(coef.name for coef in self.coefficients if coef.unsaid >= SILENT)
+
     def __str__(self) -> str:
-        """Return one line per coef, and what was assumed."""
+        """Return one line per coef, those that will be unsaid, and what was assumed."""
         longest = max(len(coef.name) for coef in self.coefficients)
-        lines = [f"Expected width of {100 * LEVEL:g} % intervals, median of {self.fits} simulated fits"]
+        lines = [
+            f"Expected width of {100 * LEVEL:g} % intervals, median of {self.fits} simulated fits "
+            f"(eps = {self.eps:g}, {self.n_rows:,} rows)"
+        ]
         for coef in self.coefficients:
             width = f"{coef.width:.3g}, {coef.width / coef.plain:.2g} times that without privacy"
             width = width if math.isfinite(coef.width) else "cannot say"
             unsaid = f"; {coef.unsaid:.0%} of fits cannot say" if coef.unsaid > 0 and math.isfinite(coef.width) else ""
             lines.append(f"  {coef.name.ljust(longest)}  {width}{unsaid}")
-        return "\n".join([*lines, *(f"Assumed: {fact}." for fact in self.assumptions)])
+        return "\n".join([*lines, *self.warning, *(f"Assumed: {fact}." for fact in self.assumptions)])
+
+    @property
+    def warning(self) -> tuple[str, ...]:
+        """The sentences on coefficients that will be unsaid, a tuple of str; empty where there are none."""
+        silent = [coef for coef in self.coefficients if coef.unsaid >= SILENT]
+        if not silent:
+            return ()
+        shares = [coef.unsaid for coef in silent]
+        share = f"{shares[0]:.0%}" if min(shares) == max(shares) else f"{min(shares):.0%} to {max(shares):.0%}"
+        names = ", ".join(coef.name for coef in silent)
+        remedy = "Declare fewer or coarser levels, leave columns out, or take a larger eps or more rows"
+        return (f"Cannot say in {share} of fits: {names}. {remedy}: the release is paid for either way.",)
 
 
-def widths_of(facts: PublicFacts, eps: float, assume: Assumptions, large_delta: bool) -> Widths:
-    """Simulate fits of the plan, and without privacy, and take the medians of their intervals."""
-    facts = facts.at(eps)
-    check_promise([eps], facts, large_delta)
-    planned = facts.planned(eps)
-    lacking = planned.mechanism.lacks_intervals(planned.plan)
-    if lacking:
-        name = planned.mechanism.about.name
-        rule = "must release what confidence intervals need"
-        raise ValueError(sentence("mechanism", rule, name, f"{capital(lacking)}."))
-    assert facts.n_rows is not None
-    simulated = simulator(facts, assume)
-    selection = choose(simulated.names, facts.layout, facts.fit_intercept, chosen_columns(planned.mechanism))
-    shown = LEVEL, selection.coordinates
-    widths = simulated.interval_widths(planned.mechanism, eps, facts.delta, facts.n_rows, *shown)
-    plain = simulated.interval_widths(planned.mechanism, math.inf, facts.delta, facts.n_rows, *shown)
-    assumptions = [*simulated.assumed]
-    rows = simulated.rows_for(facts.n_rows)
-    if rows < facts.n_rows:
-        assumptions.append(f"tables of {rows:,} rows stand for {facts.n_rows:,}, so the intervals will be narrower")
-    medians, plains, unsaid = np.median(widths, axis=0), np.median(plain, axis=0), np.mean(np.isinf(widths), axis=0)
-    columns = zip(selection.names, medians.tolist(), plains.tolist(), unsaid.tolist(), strict=True)
-    return Widths(tuple(Width(*column) for column in columns), len(widths), tuple(assumptions))
+@dataclass(frozen=True, slots=True)
+class WidthTable:
+    """Expected widths at several eps or numbers of rows: what `dplr.plan_intervals` returns for lists.
+
+    Attributes
+    ----------
+    settings : tuple of dplr.planner.Widths
+        One for each number of rows and eps, rows first.
+
+    Privacy
+    -------
+    A function of public facts and of assumptions: no private row was read, and nothing was spent.
+
+    See Also
+    --------
+    dplr.plan_intervals : Makes one.
+
+    Examples
+    --------
+    >>> import dplr
+    >>> bounds = dplr.Bounds({"age": (18, 99)}, target=(0, 100))
+    >>> options = {"bounds": bounds, "model": "linear", "mechanism": "fm"}
+    >>> table = dplr.plan_intervals(eps=[0.5, 2.0], n_rows=20_000, **options)
+    >>> table.to_frame().shape
+    (4, 7)
+    """
+
+    settings: tuple[Widths, ...]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one dictionary per coefficient and setting.
+
+        Returns
+        -------
+        list of dict
+            With `n_rows`, `eps`, `name`, `width`, `plain`, `ratio` and `unsaid`.
+
+        Privacy
+        -------
+        A function of public facts and of assumptions.
+        """
+        return [
+            {
+                "n_rows": setting.n_rows, "eps": setting.eps, "name": coef.name, "width": coef.width,
+                "plain": coef.plain, "ratio": coef.width / coef.plain, "unsaid": coef.unsaid,
+            }
+            for setting in self.settings for coef in setting.coefficients
+        ]  # fmt: skip
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame, one row per coefficient and setting.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the columns of `records`.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            pandas is not installed.
+
+        Privacy
+        -------
+        A function of public facts and of assumptions.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(self.records())
+
+    def __str__(self) -> str:
+        """Return one line per coefficient with a column per setting, and what was assumed."""
+        first = self.settings[0]
+        heads = [f"{setting.n_rows:,} rows, eps {setting.eps:g}" for setting in self.settings]
+        names = list(dict.fromkeys(coef.name for setting in self.settings for coef in setting.coefficients))
+        columns = [{coef.name: _shown(coef.width) for coef in setting.coefficients} for setting in self.settings]
+        longest = max(map(len, names))
+        lines = [f"Expected width of {100 * LEVEL:g} % intervals, median of {first.fits} simulated fits"]
+        lines.append("  ".join([" " * (longest + 2), *heads]).rstrip())
+        for name in names:
+            cells = (column.get(name, "").rjust(len(head)) for column, head in zip(columns, heads, strict=True))
+            lines.append("  ".join([f"  {name.ljust(longest)}", *cells]))
+        for head, setting in zip(heads, self.settings, strict=True):
+            lines += [f"{head}: {sentence}" for sentence in setting.warning]
+        assumed = dict.fromkeys(fact for setting in self.settings for fact in setting.assumptions)
+        return "\n".join([*lines, *(f"Assumed: {fact}." for fact in assumed)])
+
+
+def _shown(width: float) -> str:
+    return f"{width:.3g}" if math.isfinite(width) else "cannot say"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Measure:
+    """Expected widths of one plan at any eps and number of rows.
+
+    Attributes
+    ----------
+    facts : of the plan; it takes the place of their number of rows.
+    simulated : where fits come from: all have the same columns.
+    """
+
+    facts: PublicFacts
+    simulated: Simulator
+
+    def names(self, eps: float, n_rows: int) -> tuple[str, ...]:
+        """Names of the coefficients that a fit here has."""
+        return self._selection(self._planned(eps, n_rows)).names
+
+    def at(self, eps: float, n_rows: int) -> Widths:
+        """Simulate fits of the plan, and without privacy, and take the medians of their intervals."""
+        facts = replace(self.facts, n_rows=n_rows)
+        planned, simulated = self._planned(eps, n_rows), self.simulated
+        selection = self._selection(planned)
+        shown = LEVEL, selection.coordinates
+        widths = simulated.interval_widths(planned.mechanism, eps, facts.delta, n_rows, *shown)
+        plain = simulated.interval_widths(planned.mechanism, math.inf, facts.delta, n_rows, *shown)
+        assumptions = [*simulated.assumed]
+        rows = simulated.rows_for(n_rows)
+        if rows < n_rows:
+            assumptions.append(f"tables of {rows:,} rows stand for {n_rows:,}, so the intervals will be narrower")
+        medians, plains, unsaid = np.median(widths, axis=0), np.median(plain, axis=0), np.mean(np.isinf(widths), axis=0)
+        columns = zip(selection.names, medians.tolist(), plains.tolist(), unsaid.tolist(), strict=True)
+        return Widths(eps, n_rows, tuple(Width(*column) for column in columns), len(widths), tuple(assumptions))
+
+    def _planned(self, eps: float, n_rows: int) -> ReleasePlan:
+        """The plan here; refused where its mechanism has no intervals."""
+        planned = replace(self.facts, n_rows=n_rows).planned(eps)
+        lacking = planned.mechanism.lacks_intervals(planned.plan)
+        if lacking:
+            name = planned.mechanism.about.name
+            rule = "must release what confidence intervals need"
+            remedy = f"{capital(lacking)}. With aim='coefficients' the default takes one that does."
+            raise ValueError(sentence("mechanism", rule, name, remedy))
+        return planned
+
+    def _selection(self, planned: ReleasePlan) -> Chosen:
+        kept = chosen_columns(planned.mechanism)
+        return choose(self.simulated.names, self.facts.layout, self.facts.fit_intercept, kept)
+
+
+def measure_of(facts: PublicFacts, eps: float, n_rows: int, assume: Assumptions) -> Measure:
+    """The measure of a plan, with the curves that it has at this eps."""
+    facts = replace(facts, n_rows=n_rows).at(eps)
+    return Measure(facts, simulator(facts, assume))
+
+
+def widths_of(facts: PublicFacts, eps: Any, n_rows: Any, assume: Assumptions, large_delta: bool) -> Widths | WidthTable:
+    """The widths of one setting, or of all pairs of several."""
+    several = isinstance(eps, _LISTS) or isinstance(n_rows, _LISTS)
+    levels = sorted({check_eps(level) for level in (eps if isinstance(eps, _LISTS) else [eps])})
+    counts = sorted({check_count("n_rows", count) for count in (n_rows if isinstance(n_rows, _LISTS) else [n_rows])})
+    for name, values in (("eps", levels), ("n_rows", counts)):
+        if not values:
+            raise ValueError(sentence(name, "must hold at least one value", values))
+    if len(levels) * len(counts) > _MOST_SETTINGS:
+        rule = f"must make at most {_MOST_SETTINGS} settings with n_rows"
+        raise ValueError(sentence("eps", rule, f"{len(levels)} x {len(counts)}"))
+    check_promise(levels, replace(facts, n_rows=max(counts)), large_delta)
+    measure = measure_of(facts, min(levels), min(counts), assume)
+    settings = tuple(measure.at(level, count) for count in counts for level in levels)
+    return WidthTable(settings) if several else settings[0]
