@@ -33,7 +33,7 @@ from dplr.summary.subject import Equation, Subject, notes_of
 class MomentModel(Inference, HasCurves):
     """A linear model of one column on others, computed from released moments; `ReleasedMoments.regress` makes it.
 
-    `summary`, `conf_int` and `wald_test` are those of the estimators. Estimates in tables are without ridge.
+    `summary`, `conf_int`, `wald_test` and `contrast` are those of the estimators, and without ridge.
 
     Parameters
     ----------
@@ -197,6 +197,10 @@ class MomentModel(Inference, HasCurves):
     @cached_property
     def _facts(self) -> dict[str, str]:
         return facts_of(self.privacy_, self.target_name_, self.reading_.n_rows)
+
+    def _origin(self) -> tuple[str, Sequence[Any]]:
+        """The target, and the released moments."""
+        return self.target_name_, [self._released.released_]
 
     def _obstacle(self) -> str:
         return ""
