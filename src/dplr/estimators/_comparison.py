@@ -8,14 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from dplr._kit.validation import sentence
 from dplr.inference.intervals import ScoreTest
+from dplr.summary.statistics import words_of
 from dplr.summary.subject import check_columns, joint_test
-
-# Beyond such a difference a p-value is not the tail of its statistic.
-_ROUNDED, _SMALLEST = 0.01, 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +50,6 @@ class Comparison:
         if math.isnan(test.p_value):
             return f"Without {', '.join(self.dropped)}: the released numbers cannot say."
         return f"Without {', '.join(self.dropped)}: {words_of(test)}."
-
-
-def words_of(test: ScoreTest) -> str:
-    """The statistic, where its tail is the p-value, and the p-value."""
-    tail = float(special.chdtrc(test.dof, test.statistic))
-    if not math.isclose(tail, test.p_value, rel_tol=_ROUNDED, abs_tol=_SMALLEST):
-        return f"{test.dof} df, p = {test.p_value:.3g} (with room for how the noise was distributed)"
-    return f"chi-square {test.statistic:.4g}, {test.dof} df, p = {test.p_value:.3g}"
 
 
 def compare(a: Any, b: Any) -> Any:

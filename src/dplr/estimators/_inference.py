@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,11 +18,13 @@ from dplr.fitting.aims import full_factors
 from dplr.fitting.release import Record
 from dplr.mechanisms.protocol import Refitting, Tabled, chosen_columns
 from dplr.privacy.words import alarms
+from dplr.problem.geometry import GRID
 from dplr.summary.clipped import clippings
 from dplr.summary.columns import (
     Chosen,
     choose,
     compared_with,
+    groups_of,
     narrowed,
     null_directions,
     parts_of_curves,
@@ -190,6 +193,12 @@ class Inference(Tests):
             return _MONOTONE
         return record.mechanism.lacks_intervals(record.plan)
 
+    @property
+    def _weighted(self) -> bool:
+        """Whether rows count differently."""
+        fitted: Any = self
+        return bool(fitted.privacy_.unit.weighted)
+
     def _by_label(self, results: Sequence[Any]) -> Any:
         """The only one, or those of each label by label."""
         fitted: Any = self
@@ -224,7 +233,7 @@ class Inference(Tests):
             names=selection.names,
             references=selection.references,
             title=title_of(fitted),
-            facts=facts_of(fitted.privacy_, target_of(fitted), readings[0].n_rows),
+            facts=facts_of(fitted.privacy_, target_of(fitted), readings[0].n_rows, self._weighted),
             notes=(
                 *notes_of(prep.layout, selection.names, selection.references),
                 *(_SEARCHED if fitted._searched else ()),
@@ -235,6 +244,8 @@ class Inference(Tests):
             clipped={name: clipping for name, clipping in clippings(names, prep).items() if name in selection.names},
             full=full_factors(prep.layout),
             parts=parts_of_curves(prep.layout),
+            groups=groups_of(prep.layout, selection.names),
+            unit=math.nan if prep.labels or self._weighted else GRID / float(prep.scale[-1]),
         )
 
 

@@ -17,7 +17,7 @@ from dplr.estimators._heading import facts_of
 from dplr.estimators._inference import Inference, within
 from dplr.inference.reading import Reading
 from dplr.moments import ABOUT
-from dplr.moments.equation import determination, reading_of, user_units
+from dplr.moments.equation import determination, reading_of, target_unit, user_units
 from dplr.moments.released import ReleasedMoments
 from dplr.moments.ridge import ridge_of, solved
 from dplr.moments.selection import Chosen, Target, chosen, level_target, number_target
@@ -25,7 +25,7 @@ from dplr.privacy.estimand import Estimand
 from dplr.privacy.statement import PrivacyStatement
 from dplr.privacy.words import alarms
 from dplr.rows import as_table, predictors
-from dplr.summary.columns import choose, compared_with, parts_of_curves, positions
+from dplr.summary.columns import choose, compared_with, groups_of, parts_of_curves, positions
 from dplr.summary.curves import Points, points_of
 from dplr.summary.subject import Equation, Subject, notes_of
 
@@ -177,6 +177,8 @@ class MomentModel(Inference, HasCurves):
             alarms=alarms(self.privacy_),
             advice=self._advice,
             parts=parts_of_curves(layout),
+            groups=groups_of(layout, shown.names),
+            unit=target_unit(self._released, self._target),
         )
 
     def _along_columns(self) -> list[Points]:

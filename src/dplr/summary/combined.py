@@ -37,4 +37,5 @@ def contrast_table(
         omitted=0,
         clipped={},
         parts=frozenset(),
+        fit_statistics=(),
     )

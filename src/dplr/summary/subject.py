@@ -101,6 +101,8 @@ class Subject:
     clipped : name -> the range to which the fit clipped a column, and its declared bounds.
     full : columns with a column for each level, of which there are products.
     parts : names of the coefficients that say something together alone.
+    groups : column of the table -> names of its coefficients, where these are several.
+    unit : the user's units of the target in one of the equation; nan where residuals have no common deviation.
     """
 
     equations: Sequence[Equation]
@@ -115,6 +117,8 @@ class Subject:
     clipped: Mapping[str, Clipping] = field(default_factory=dict)
     full: tuple[str, ...] = ()
     parts: frozenset[str] = frozenset()
+    groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    unit: float = math.nan
 
 
 def notes_of(layout: Layout | None, names: Collection[str], references: Mapping[str, str]) -> list[str]:
@@ -138,7 +142,9 @@ def curves_note(layout: Layout, names: Collection[str], references: Mapping[str,
 def summarise(
     subject: Subject, level: float, joint: bool, coef_bound: float | None, most: int | None = None
 ) -> Summary:
-    """The regression table; with `most` only that many lines of it, as each of them takes time."""
+    """The regression table; with `most` only that many lines of it, and no tests below, as each takes time."""
+    from dplr.summary.statistics import fit_statistics, term_tests
+
     lines = lines_of(subject, level, joint, coef_bound, most)
     advice = [*subject.advice, *(words for equation in subject.equations for words in _warnings(subject, equation))]
     reading = subject.equations[0].reading
@@ -161,6 +167,8 @@ def summarise(
         clipped=subject.clipped,
         condition=condition,
         parts=subject.parts & set(subject.names),
+        fit_statistics=fit_statistics(subject, level),
+        tests=() if most is not None else term_tests(subject, coef_bound),
     )
 
 
