@@ -20,10 +20,10 @@ from dplr._kit.options import documented
 from dplr._kit.validation import check_choice, check_count, sentence
 from dplr.bounds.declared import BoundsLike
 from dplr.estimators._classifier import PrivateClassifier
+from dplr.estimators._comparison import Comparison, compare
 from dplr.estimators._encoder import BoundsEncoder
 from dplr.estimators._fourier import RandomFourierFeatures
 from dplr.estimators._huber import HuberRegressor
-from dplr.estimators._inference import Comparison, compare
 from dplr.estimators._linear import LinearRegression
 from dplr.estimators._logistic import LogisticRegression
 from dplr.estimators._margin import MarginClassifier

@@ -34,13 +34,17 @@ def title_of(fitted: Any) -> str:
     return f"{MODELS[getattr(fitted, '_kind', 'logistic')]} by {about.title}"
 
 
-def facts_of(statement: PrivacyStatement, target: str, n_rows: float | None) -> dict[str, str]:
-    """The facts of a table: the target, the number of units, and the cost."""
+def facts_of(
+    statement: PrivacyStatement, target: str, n_rows: float | None, summed: bool = False
+) -> dict[str, str]:
+    """The facts of a table: the target, the number of units or, `summed`, of their weights, and the cost."""
     n = "unknown" if n_rows is None else f"{n_rows:,.0f}"
     if n_rows is not None and statement.neighbouring is Neighbouring.ADD_REMOVE:
         n = f"about {n}"  # a noisy count, or a reference that was declared
     if n_rows is not None and statement.unit.person is not None:
         n += f" {statement.unit.many}"
+    elif n_rows is not None and summed:
+        n += " (sum of weights)"
     return {
         "target": target,
         "n": n,

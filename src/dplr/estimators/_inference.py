@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,16 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 from dplr._kit.validation import capital, check_flag, real_number, sentence
 from dplr.bounds.layout import Layout
 from dplr.estimators._heading import drowned, facts_of, table_without, target_of, title_of
+from dplr.estimators._tests import Tests
 from dplr.fitting.aims import full_factors
 from dplr.fitting.release import Record
-from dplr.inference.intervals import ScoreTest
 from dplr.mechanisms.protocol import Refitting, Tabled, chosen_columns
 from dplr.privacy.words import alarms
+from dplr.problem.geometry import GRID
 from dplr.summary.clipped import clippings
 from dplr.summary.columns import (
     Chosen,
     choose,
     compared_with,
+    groups_of,
     narrowed,
     null_directions,
     parts_of_curves,
@@ -31,14 +32,14 @@ from dplr.summary.columns import (
     user_units,
 )  # fmt: skip
 from dplr.summary.ends import Ends
-from dplr.summary.subject import Equation, Subject, all_ends, check_columns, joint_test, notes_of, summarise
+from dplr.summary.subject import Equation, Subject, all_ends, notes_of, summarise
 from dplr.summary.table import Summary
 
 _SEARCHED = ("The model was chosen among several on the same rows; the intervals do not count that.",)
 _MONOTONE = "its curves were made monotone after the release, which is about the curves before"
 
 
-class Inference:
+class Inference(Tests):
     """Tables, intervals and tests of a fitted model."""
 
     def summary(
@@ -177,56 +178,11 @@ class Inference:
         ]
         return Ends(self._by_label(intervals))
 
-    def wald_test(self, columns: Sequence[str] | str, value: float = 0.0, *, coef_bound: float | None = None) -> Any:
-        """Test that several coefficients have a value, all at once.
-
-        The statistic is a Wald statistic in the form of the score: its variance is taken at the hypothesis, so that it
-        holds where the noise is not small beside the moments.
-
-        Parameters
-        ----------
-        columns : sequence of str, or str
-            Names of columns, each with all of its coefficients, or of coefficients.
-        value : float, default=0.0
-            Value of all of them under the hypothesis, in the user's units.
-        coef_bound : float or None, default=None
-            Largest norm of the scaled coefficients that you vouch for. It bounds what the released numbers alone do
-            not; a table marks such intervals. None makes no such promise.
-
-        Returns
-        -------
-        ScoreTest or dict
-            An object with `statistic`, `dof`, `p_value` (chi-square) and `verdict`; nan where the released numbers
-            cannot say. With more than two classes, a dictionary of them by label.
-
-        Raises
-        ------
-        NotFittedError
-            `fit` was not called.
-        ValueError
-            The release allows no intervals: only those by `"fm"` (linear and logistic) and `"score"` (logistic) do. A
-            column is unknown, or a level is out of range.
-
-        Privacy
-        -------
-        Uses released numbers and public facts alone: no further privacy loss. Source: inference/intervals.md.
-
-        Examples
-        --------
-        >>> import numpy as np, dplr
-        >>> rng = np.random.default_rng(0)
-        >>> X = rng.uniform(0, 10, (20_000, 2))
-        >>> y = 3 * X[:, 0] - 2 * X[:, 1] + rng.normal(0, 3, 20_000)
-        >>> bounds = dplr.Bounds([(0, 10), (0, 10)], target=(-20, 40))
-        >>> est = dplr.LinearRegression(eps=5.0, bounds=bounds, mechanism="fm").fit(X, y)
-        >>> est.wald_test(["column 0", "column 1"]).p_value < 0.01
-        True
-        """
-        subject = self._subject(None)
-        which = self._tested(subject, columns)
-        values = np.full(len(which), real_number("value", value))
-        tests = [joint_test(equation, which, values, coef_bound) for equation in subject.equations]
-        return self._by_label(tests)
+    def _origin(self) -> tuple[str, Sequence[Any]]:
+        """The target, and the numbers of the release: what nested models have in common."""
+        check_is_fitted(self)
+        fitted: Any = self
+        return target_of(fitted), fitted._record.parts
 
     def _obstacle(self) -> str:
         """Why the release allows no intervals; empty where it does."""
@@ -237,19 +193,16 @@ class Inference:
             return _MONOTONE
         return record.mechanism.lacks_intervals(record.plan)
 
+    @property
+    def _weighted(self) -> bool:
+        """Whether rows count differently."""
+        fitted: Any = self
+        return bool(fitted.privacy_.unit.weighted)
+
     def _by_label(self, results: Sequence[Any]) -> Any:
         """The only one, or those of each label by label."""
         fitted: Any = self
         return results[0] if len(results) == 1 else dict(zip(fitted.classes_.tolist(), results, strict=True))
-
-    def _tested(self, subject: Subject, columns: Sequence[str] | str) -> list[int]:
-        """Positions in the table of the coefficients of these columns. A reference level has no coefficient there."""
-        names, layout = self._columns_of_table()
-        entries = [columns] if isinstance(columns, str) else list(columns)
-        coefficients = [name for name in entries if name in subject.names]
-        features = [name for name in entries if name not in coefficients]
-        members = [names[j] for j in positions(names, layout, features)] if features else []
-        return check_columns(subject.names, [name for name in (*coefficients, *members) if name in subject.names])
 
     def _columns_of_table(self) -> tuple[Sequence[str], Layout | None]:
         """Names of the columns that a table may have, and what is declared of them."""
@@ -280,7 +233,7 @@ class Inference:
             names=selection.names,
             references=selection.references,
             title=title_of(fitted),
-            facts=facts_of(fitted.privacy_, target_of(fitted), readings[0].n_rows),
+            facts=facts_of(fitted.privacy_, target_of(fitted), readings[0].n_rows, self._weighted),
             notes=(
                 *notes_of(prep.layout, selection.names, selection.references),
                 *(_SEARCHED if fitted._searched else ()),
@@ -291,6 +244,8 @@ class Inference:
             clipped={name: clipping for name, clipping in clippings(names, prep).items() if name in selection.names},
             full=full_factors(prep.layout),
             parts=parts_of_curves(prep.layout),
+            groups=groups_of(prep.layout, selection.names),
+            unit=math.nan if prep.labels or self._weighted else GRID / float(prep.scale[-1]),
         )
 
 
@@ -335,112 +290,3 @@ def _equations(
             small = reading.subset(keep)
         equations.append(Equation(label, small, units[np.ix_(keep, keep)], added[keep]))
     return equations
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Two nested models of one release.
-
-    Attributes
-    ----------
-    dropped : tuple of str
-        Names of the coefficients that the larger model has and the smaller one lacks.
-    test : ScoreTest
-        Test that all of them are 0 in the larger model: `statistic`, `dof` and `p_value`.
-
-    Privacy
-    -------
-    Post-processing of one release: no further privacy loss.
-
-    See Also
-    --------
-    dplr.compare : Compare two models of one release.
-
-    Examples
-    --------
-    >>> import dplr
-    >>> print(dplr.Comparison(("age",), dplr.ScoreTest(4.0, 1, 0.0455, "not zero")))
-    Without age: chi-square 4, 1 df, p = 0.0455.
-    """
-
-    dropped: tuple[str, ...]
-    test: ScoreTest
-
-    def __str__(self) -> str:
-        """Return the comparison as a sentence."""
-        test = self.test
-        if math.isnan(test.p_value):
-            return f"Without {', '.join(self.dropped)}: the released numbers cannot say."
-        result = f"chi-square {test.statistic:.4g}, {test.dof} df, p = {test.p_value:.3g}"
-        return f"Without {', '.join(self.dropped)}: {result}."
-
-
-def compare(a: Any, b: Any) -> Any:
-    """Compare two nested models of the same release.
-
-    It answers whether the columns that one of them lacks are needed.
-
-    Parameters
-    ----------
-    a : fitted estimator
-        Model of a release.
-    b : fitted estimator
-        Another model of it, such as ``a.refit(columns=...)``. The order of the two does not matter.
-
-    Returns
-    -------
-    Comparison or dict
-        The coefficients that the smaller model lacks, and the test that they are 0. With more than two classes, a
-        dictionary of comparisons by label.
-
-    Raises
-    ------
-    NotFittedError
-        `fit` was not called.
-    ValueError
-        The models are not of one release, or not nested; or the release allows no intervals.
-
-    Privacy
-    -------
-    Uses released numbers and public facts alone: no further privacy loss.
-
-    See Also
-    --------
-    dplr.LinearRegression.refit : Make another model from the same release.
-    dplr.LinearRegression.wald_test : Test a value of several coefficients.
-
-    Examples
-    --------
-    >>> import numpy as np, dplr
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.uniform(0, 10, (20_000, 2))
-    >>> y = 3 * X[:, 0] + rng.normal(0, 3, 20_000)
-    >>> bounds = dplr.Bounds([(0, 10), (0, 10)], target=(-20, 40))
-    >>> est = dplr.LinearRegression(eps=5.0, bounds=bounds, mechanism="fm").fit(X, y)
-    >>> dplr.compare(est, est.refit(columns=["column 1"])).dropped
-    ('column 0',)
-    """
-    check_is_fitted(a)
-    check_is_fitted(b)
-    parts = [model._record.parts for model in (a, b)]
-    if not _same_release(*parts):
-        raise ValueError(
-            sentence("b", "must be of the same release as `a`", type(b).__name__, "Use a.refit(columns=...).")
-        )
-    subjects = [model._subject(None) for model in (a, b)]
-    larger, smaller = (0, 1) if len(subjects[0].names) >= len(subjects[1].names) else (1, 0)
-    dropped = tuple(name for name in subjects[larger].names if name not in subjects[smaller].names)
-    if not dropped or not set(subjects[smaller].names) <= set(subjects[larger].names):
-        got = f"{len(subjects[0].names)} and {len(subjects[1].names)} coefficients"
-        raise ValueError(sentence("b", "must have fewer or more columns than `a`, and otherwise the same", got))
-    which = check_columns(subjects[larger].names, dropped)
-    tests = [joint_test(equation, which, np.zeros(len(which)), None) for equation in subjects[larger].equations]
-    results = [Comparison(dropped, test) for test in tests]
-    return results[0] if len(results) == 1 else dict(zip(a.classes_.tolist(), results, strict=True))
-
-
-def _same_release(a: Sequence[Mapping[str, Any]], b: Sequence[Mapping[str, Any]]) -> bool:
-    return len(a) == len(b) and all(
-        one.keys() == counterpart.keys() and all(np.array_equal(one[name], counterpart[name]) for name in one)
-        for one, counterpart in zip(a, b, strict=True)
-    )

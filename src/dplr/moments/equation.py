@@ -75,6 +75,13 @@ def user_units(released: ReleasedMoments, columns: Chosen, target: Target) -> tu
     return units, added
 
 
+def target_unit(released: ReleasedMoments, target: Target) -> float:
+    """The user's units of the target in one of its equation."""
+    half_width = released.problem.geometry.half_width
+    assert half_width is not None
+    return half_width * GRID / float(released.prep.scale[target.place])
+
+
 def determination(reading: Reading, coef: Matrix) -> float:
     """1 less the share of the target's variance that is left, as released; nan where noise drowns the variance."""
     assert reading.square is not None

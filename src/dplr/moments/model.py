@@ -18,7 +18,7 @@ from dplr.estimators._heading import facts_of
 from dplr.estimators._inference import Inference, within
 from dplr.inference.reading import Reading
 from dplr.moments import ABOUT
-from dplr.moments.equation import determination, reading_of, user_units
+from dplr.moments.equation import determination, reading_of, target_unit, user_units
 from dplr.moments.released import ReleasedMoments
 from dplr.moments.ridge import ridge_of, solved
 from dplr.moments.selection import Chosen, Target, chosen, entries_of, label_of, level_target, number_target
@@ -26,7 +26,7 @@ from dplr.privacy.estimand import Estimand
 from dplr.privacy.statement import PrivacyStatement
 from dplr.privacy.words import alarms
 from dplr.rows import as_table, predictors
-from dplr.summary.columns import choose, compared_with, parts_of_curves, positions
+from dplr.summary.columns import choose, compared_with, groups_of, parts_of_curves, positions
 from dplr.summary.curves import Points, points_of
 from dplr.summary.subject import Equation, Subject, notes_of
 
@@ -43,7 +43,7 @@ _LARGEST = (
 class MomentModel(Inference, HasCurves):
     """A linear model of one column on others, computed from released moments; `ReleasedMoments.regress` makes it.
 
-    `summary`, `conf_int` and `wald_test` are those of the estimators. Estimates in tables are without ridge.
+    `summary`, `conf_int`, `wald_test` and `contrast` are those of the estimators, and without ridge.
 
     Parameters
     ----------
@@ -241,6 +241,8 @@ class MomentModel(Inference, HasCurves):
             alarms=alarms(self.privacy_),
             advice=self._advice,
             parts=parts_of_curves(layout),
+            groups=groups_of(layout, shown.names),
+            unit=target_unit(self._released, self._target),
         )
 
     def _along_columns(self) -> list[Points]:
@@ -261,6 +263,10 @@ class MomentModel(Inference, HasCurves):
     @cached_property
     def _facts(self) -> dict[str, str]:
         return facts_of(self.privacy_, self.target_name_, self.reading_.n_rows)
+
+    def _origin(self) -> tuple[str, Sequence[Any]]:
+        """The target, and the released moments."""
+        return self.target_name_, [self._released.released_]
 
     def _obstacle(self) -> str:
         return ""

@@ -170,6 +170,33 @@ def levels_of(column: object) -> list[str]:
     return []
 
 
+def groups_of(layout: Layout | None, names: Sequence[str]) -> dict[str, list[str]]:
+    """Columns of the table, and products, that have several of the coefficients with these names."""
+    if layout is None:
+        return {}
+    products = [" * ".join(layout.features[place] for place in product.places) for product in layout.products]
+    groups = {}
+    for feature, first, width in zip((*layout.features, *products), layout.firsts, layout.widths, strict=True):
+        members = [name for name in layout.names[first : first + width] if name in names]
+        if len(members) > 1:
+            groups[feature] = members
+    return groups
+
+
+def reference_names(layout: Layout | None, references: Mapping[str, str]) -> list[str]:
+    """Names of the levels that others are compared with, in the form of the names of coefficients."""
+    if layout is None:
+        return []
+    names = []
+    for feature, column in zip(layout.features, layout.columns, strict=True):
+        if isinstance(column, Levels) and column.kind == "binary":
+            names.append(f"{feature}={column.levels[0]}")
+        elif feature in references and levels_of(column):
+            joint = " in " if isinstance(column, Bins) else "="
+            names.append(f"{feature}{joint}{references[feature]}")
+    return names
+
+
 def declared_reference(column: object) -> str | None:
     """The declared reference of a column with levels."""
     if isinstance(column, Bins) and column.reference is not None:

@@ -146,8 +146,15 @@ def _remarks(table: Summary) -> list[str]:
     """The remarks under a table."""
     entries = [_printable(f"{column}: compared with {level}") for column, level in table.references.items()]
     references = [f"Reference levels. {'; '.join(entries)}."] if entries else []
-    before, after = (*table.alarms, *table.advice, *_legend(table.lines)), table.notes
+    below = [*_fit_words(table), *(f"{test}." for test in map(str, table.tests))]
+    before, after = (*below, *table.alarms, *table.advice, *_legend(table.lines)), table.notes
     return [*map(_printable, before), *references, *map(_printable, after)]
+
+
+def _fit_words(table: Summary) -> list[str]:
+    """The statistics of the whole model, as a line."""
+    statistics = "; ".join(map(str, table.fit_statistics))
+    return [f"{statistics} ({table.facts['level'].removesuffix(' joint')} each)."] if statistics else []
 
 
 def _legend(lines: Sequence[Line]) -> list[str]:
@@ -187,7 +194,8 @@ def as_brief(table: Summary) -> str:
     subject = f"{table.title}: {_short(_printable(facts['target']))}, {', '.join(values)}"
     top = _filled(subject) + _filled(_about(table))
     remarks = [line for sentence in table.alarms for line in _filled(_printable(sentence))]
-    for lines in (_filled(_printable(sentence)) for sentence in (*_legend(table.lines[:FIRST]), *table.advice)):
+    key = [f"{statistic}." for statistic in map(str, table.fit_statistics[:1])]
+    for lines in (_filled(_printable(sentence)) for sentence in (*_legend(table.lines[:FIRST]), *table.advice, *key)):
         if len(top) + len(remarks) + len(lines) + _FEWEST + 2 <= _BRIEF:
             remarks += lines
     room = max(_FEWEST, min(FIRST, _BRIEF - len(top) - len(remarks) - 2))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,12 +63,24 @@ class Equation:
     reading : the released equation, of the columns of the table alone.
     contrasts : (m, q) each coefficient in the user's units as a combination of scaled ones.
     added : (m,) what is added to `factor` times that.
+    values : (m,) of the hypotheses that p-values are of; None for 0.
     """
 
     label: str
     reading: Reading
     contrasts: NDArray[np.float64]
     added: NDArray[np.float64]
+    values: NDArray[np.float64] | None = None
+
+    def first(self, count: int) -> Equation:
+        """The equation with the first so many contrasts alone."""
+        values = None if self.values is None else self.values[:count]
+        return replace(self, contrasts=self.contrasts[:count], added=self.added[:count], values=values)
+
+    @property
+    def goals(self) -> NDArray[np.float64]:
+        """(m,) the values of the contrasts under the hypotheses."""
+        return -self.added if self.values is None else self.values - self.added
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -89,6 +101,8 @@ class Subject:
     clipped : name -> the range to which the fit clipped a column, and its declared bounds.
     full : columns with a column for each level, of which there are products.
     parts : names of the coefficients that say something together alone.
+    groups : column of the table -> names of its coefficients, where these are several.
+    unit : the user's units of the target in one of the equation; nan where residuals have no common deviation.
     """
 
     equations: Sequence[Equation]
@@ -103,6 +117,8 @@ class Subject:
     clipped: Mapping[str, Clipping] = field(default_factory=dict)
     full: tuple[str, ...] = ()
     parts: frozenset[str] = frozenset()
+    groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    unit: float = math.nan
 
 
 def notes_of(layout: Layout | None, names: Collection[str], references: Mapping[str, str]) -> list[str]:
@@ -126,18 +142,11 @@ def curves_note(layout: Layout, names: Collection[str], references: Mapping[str,
 def summarise(
     subject: Subject, level: float, joint: bool, coef_bound: float | None, most: int | None = None
 ) -> Summary:
-    """The regression table; with `most` only that many lines of it, as each of them takes time."""
-    model_level = _model_level(subject, level, joint)
-    if joint:  # of all lines, whether or not they are asked for
-        model_level = 1 - (1 - model_level) / len(subject.names)
-    lines: list[Line] = []
-    advice = list(subject.advice)
-    for equation in subject.equations:
-        count = len(subject.names) if most is None else min(len(subject.names), most - len(lines))
-        if count:
-            first = Equation(equation.label, equation.reading, equation.contrasts[:count], equation.added[:count])
-            lines += _lines(subject, first, *intervals_of(first, model_level, False, coef_bound))
-        advice += _warnings(subject, equation)
+    """The regression table; with `most` only that many lines of it, and no tests below, as each takes time."""
+    from dplr.summary.statistics import fit_statistics, term_tests
+
+    lines = lines_of(subject, level, joint, coef_bound, most)
+    advice = [*subject.advice, *(words for equation in subject.equations for words in _warnings(subject, equation))]
     reading = subject.equations[0].reading
     percent = f"{100 * level:g} %"
     level_words = f"{percent} joint" if joint else percent
@@ -158,7 +167,27 @@ def summarise(
         clipped=subject.clipped,
         condition=condition,
         parts=subject.parts & set(subject.names),
+        fit_statistics=fit_statistics(subject, level),
+        tests=() if most is not None else term_tests(subject, coef_bound),
     )
+
+
+def lines_of(
+    subject: Subject, level: float, joint: bool, coef_bound: float | None, most: int | None = None
+) -> list[Line]:
+    """The lines of all models, or the first `most` of them; jointly they count all, whether or not asked for."""
+    count_all = len(subject.names) * len(subject.equations)
+    model_level = 1 - (1 - level) / count_all if joint else level
+    lines: list[Line] = []
+    for equation in subject.equations:
+        count = len(subject.names) if most is None else min(len(subject.names), most - len(lines))
+        if count:
+            first = equation.first(count)
+            estimates, p_values = intervals_of(first, model_level, False, coef_bound)
+            if joint:
+                p_values = np.minimum(1.0, p_values * count_all)
+            lines += _lines(subject, first, estimates, p_values)
+    return lines
 
 
 def _model_level(subject: Subject, level: float, joint: bool) -> float:
@@ -175,9 +204,9 @@ def all_ends(subject: Subject, level: float, joint: bool, coef_bound: float | No
 def intervals_of(
     equation: Equation, level: float, joint: bool, coef_bound: float | None
 ) -> tuple[Intervals, NDArray[np.float64]]:
-    """Intervals of every coefficient of a model, before anything is added to them, and p-values of its being 0."""
+    """Intervals of every contrast of a model, before anything is added to them, and p-values of its hypothesis."""
     estimates = intervals(equation.reading, equation.contrasts, level, joint, coef_bound)
-    return consistent(equation.reading, equation.contrasts, -equation.added, estimates, coef_bound)
+    return consistent(equation.reading, equation.contrasts, equation.goals, estimates, coef_bound)
 
 
 def ends_of(equation: Equation, level: float, joint: bool, coef_bound: float | None) -> NDArray[np.float64]:
@@ -253,7 +282,11 @@ def _covers(reading: Reading, joint: bool) -> str:
         variances = (
             "rows may depart a little from the logistic model" if reading.robust else "the logistic model is assumed"
         )
-    every = "All intervals hold together with that probability. " if joint else ""
+    every = (
+        "All intervals hold together with that probability, and p-values are times the number of lines (Bonferroni). "
+        if joint
+        else ""
+    )
     return (
         f"Intervals by inversion of the score count sampling and privacy noise ({variances}). {every}Where the table "
         f'says "{CANNOT_SAY}", the released numbers do not bound the coefficient.'

@@ -6,12 +6,15 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dplr.privacy.estimand import Estimand
 from dplr.summary import render
 from dplr.summary.clipped import Clipping
 from dplr.summary.columns import INTERCEPT
+
+if TYPE_CHECKING:
+    from dplr.summary.statistics import FitStatistic, TermTest
 
 NO_INTERVAL = "no interval"
 _LARGEST_EXPONENT = 700.0
@@ -145,6 +148,13 @@ class Summary:
         A clause under which alone the intervals hold, such as that the rows follow a logistic model; empty for none.
     parts : frozenset of str
         Names of coefficients that say something together alone, such as the line and the knots of a curve.
+    fit_statistics : tuple of objects, default=()
+        Of linear models from moments: R^2, that adjusted for the number of columns, and the standard deviation of the
+        residuals, each with `name`, `estimate`, `low` and `high`; nan where the released numbers cannot say. They are
+        about the population, and count noise and sampling as of normal columns and residuals.
+    tests : tuple of objects, default=()
+        Of all slopes, and of each column with several coefficients, that all of them are 0: with `name`, `label`,
+        `statistic`, `dof`, `p_value` and `verdict`, as `wald_test` has them. They are not adjusted for their number.
 
     Privacy
     -------
@@ -180,6 +190,8 @@ class Summary:
     clipped: Mapping[str, Clipping] = field(default_factory=dict)
     condition: str = ""
     parts: frozenset[str] = frozenset()
+    fit_statistics: tuple[FitStatistic, ...] = ()
+    tests: tuple[TermTest, ...] = ()
 
     def odds_ratios(self, steps: Mapping[str, float] | None = None) -> tuple[OddsRatio, ...]:
         """Compute the odds ratio of every column, each with its interval.
@@ -274,13 +286,14 @@ class Summary:
         Returns
         -------
         dict
-            With `title`, `facts`, `lines`, `references`, `notes`, `obstacle`, `alarms`, `advice` and `clipped`.
+            With `title`, `facts`, `lines`, `references`, `notes`, `obstacle`, `alarms`, `advice`, `clipped`,
+            `fit_statistics` and `tests`.
 
         Privacy
         -------
         Post-processing of what was released.
         """
-        lines = [{name: _plain(getattr(line, name)) for name in Line.__slots__} for line in self.lines]
+        lines = [_plain_fields(line) for line in self.lines]
         return {
             "title": self.title,
             "facts": dict(self.facts),
@@ -291,6 +304,8 @@ class Summary:
             "alarms": list(self.alarms),
             "advice": list(self.advice),
             "clipped": {name: asdict(clipping) for name, clipping in self.clipped.items()},
+            "fit_statistics": [_plain_fields(statistic) for statistic in self.fit_statistics],
+            "tests": [_plain_fields(test) for test in self.tests],
         }
 
     def to_json(self) -> str:
@@ -336,6 +351,10 @@ def _ratio(line: Line, step: float) -> OddsRatio:
 
 def _exp(value: float) -> float:
     return math.inf if value > _LARGEST_EXPONENT else math.exp(value)
+
+
+def _plain_fields(line: Any) -> dict[str, Any]:
+    return {name: _plain(getattr(line, name)) for name in type(line).__slots__}
 
 
 def _plain(value: Any) -> Any:

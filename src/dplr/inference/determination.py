@@ -1,0 +1,152 @@
+"""Residual variance and share of the variance that columns explain, from noisy second moments alone.
+
+Proofs are short. With M the released moments of all coordinates, E their noise, and a the vector with 1 at a coordinate
+and minus its coefficients on the others, the residual sum is the least a'Ma. It is lower than that without noise by
+r'S^-1 r in the mean, r = E a the noise of the score and S the moments of the others, up to the second order of E S^-1:
+its expectation tr(S^-1 Cov(E a)) is added. By the envelope theorem its first-order noise is a'E a, a sum over released
+cells, and that of r'S^-1 r has the variance 2 tr((S^-1 V)^2), V = Cov(E a) + Cov(sampling). Sampling is that of normal
+columns and residuals: var(s^2) = 2 s^4/n and var(R^2) = 4 R^2 (1 - R^2)^2/n.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from dplr.inference.noise import covariance, weights
+from dplr.inference.reading import Reading
+from dplr.inference.score import quantile
+
+Array = NDArray[np.float64]
+# A direction of the moments, and a sum of squares, must be this many deviations of their noise.
+_AMPLE, _CLEAR = 6.0, 3.0
+_NOTHING = math.nan, math.nan, math.nan
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Squares:
+    """Noisy second moments of coordinates, the constant last where there is one.
+
+    Attributes
+    ----------
+    matrix, cells, tied : as in `Reading`.
+    n_rows : the number of rows, public or released.
+    constant : whether the last coordinate is the constant.
+    laplace : whether the noise has discrete Laplace laws.
+    """
+
+    matrix: Array
+    cells: Array
+    tied: Array
+    n_rows: float
+    constant: bool
+    laplace: bool
+
+    @classmethod
+    def of(cls, reading: Reading, constant: bool) -> Squares:
+        """The moments of a reading of moments: the target first, then its coordinates."""
+        assert reading.square is not None
+        assert reading.n_rows is not None
+        q = len(reading.vector)
+        matrix, cells = np.empty((q + 1, q + 1)), np.empty((q + 1, q + 1))
+        for out, corner, side, inside in (
+            (matrix, reading.square, reading.vector, reading.matrix),
+            (cells, reading.square_noise, np.diag(reading.vector_noise), reading.cells),
+        ):
+            out[0, 0], out[0, 1:], out[1:, 0], out[1:, 1:] = corner, side, side, inside
+        return cls(matrix, cells, np.append(0.0, reading.tied), reading.n_rows, constant, reading.laplace)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Residual:
+    """The residual sum of a coordinate on regressors: its value, weights of the noisy cells, and second-order variance."""
+
+    value: float
+    cells: Array
+    second: float
+
+
+def residual_deviation(squares: Squares, level: float) -> tuple[float, float, float]:
+    """Standard deviation of the residuals of the first coordinate on all others, and its interval; nan: cannot say."""
+    q, n = len(squares.matrix) - 1, squares.n_rows
+    if n <= q or not _ample(squares, np.arange(1, q + 1)):
+        return _NOTHING
+    residual = _residual(squares, 0, np.arange(1, q + 1))
+    variance = residual.value / (n - q)
+    by_cell = residual.cells.copy()
+    if squares.cells[-1, -1] and squares.constant:  # the number of rows is as noisy as the constant's cell
+        by_cell[-1, -1] -= variance * n / squares.matrix[-1, -1]
+    parts = np.triu(squares.cells * by_cell**2) / (n - q) ** 2
+    rest = residual.second / (n - q) ** 2 + 2 * variance**2 / n
+    half = _half(squares, parts, rest, level)
+    if not variance > 0 or half >= variance:
+        return _NOTHING
+    low, high = math.sqrt(variance - half), math.sqrt(variance + half)
+    return math.sqrt(variance), low, high
+
+
+def explained(squares: Squares, level: float, place: int = 0) -> tuple[float, float, float]:
+    """Share of a coordinate's variance that all others explain, adjusted for their number, and its interval.
+
+    About 0 where there is no constant, as is usual. nan where the released numbers cannot say.
+    """
+    n, regressors = squares.n_rows, np.delete(np.arange(len(squares.matrix)), place)
+    fixed = regressors[len(regressors) - squares.constant :]
+    if n <= len(regressors) or not _ample(squares, regressors):
+        return _NOTHING
+    residual, total = _residual(squares, place, regressors), _residual(squares, place, fixed)
+    spread = math.sqrt(float(np.sum(np.triu(squares.cells * total.cells**2))))
+    if not total.value > max(0.0, _CLEAR * spread):
+        return _NOTHING
+    ratio = residual.value / total.value
+    factor = (n - len(fixed)) / (n - len(regressors))
+    share = 1 - factor * ratio
+    by_cell = factor * (residual.cells - ratio * total.cells) / total.value
+    inside = min(max(share, 0.0), 1.0)
+    rest = factor**2 * residual.second / total.value**2 + 4 * inside * (1 - inside) ** 2 / n
+    half = _half(squares, np.triu(squares.cells * by_cell**2), rest, level)
+    low, high = max(share - half, 0.0), min(share + half, 1.0)
+    if low >= high or high - low >= 1:
+        return _NOTHING
+    return min(max(share, 0.0), 1.0), low, high
+
+
+def _residual(squares: Squares, place: int, regressors: NDArray[np.intp]) -> _Residual:
+    a = np.zeros(len(squares.matrix))
+    a[place] = 1.0
+    inside = squares.matrix[np.ix_(regressors, regressors)]
+    a[regressors] = -np.linalg.solve(inside, squares.matrix[regressors, place])
+    value = float(a @ squares.matrix @ a)
+    noise = covariance(squares.cells, squares.tied, a)[np.ix_(regressors, regressors)]
+    lost = np.linalg.solve(inside, noise)
+    value += float(np.trace(lost))
+    sampling = max(value, 0.0) / squares.n_rows * np.eye(len(regressors))
+    second = 2 * float(np.trace(np.linalg.matrix_power(lost + sampling, 2)))
+    return _Residual(value, weights(squares.tied, a, a), second)
+
+
+def _ample(squares: Squares, regressors: NDArray[np.intp]) -> bool:
+    """Whether every direction of these coordinates is long beside its noise."""
+    inside, cells, tied = squares.matrix[np.ix_(regressors, regressors)], squares.cells, squares.tied
+    if not np.all(np.isfinite(inside)):
+        return False
+    if not len(regressors):
+        return True
+    values, vectors = np.linalg.eigh(inside)
+    direction = np.zeros(len(squares.matrix))
+    direction[regressors] = vectors[:, 0]
+    deviation = math.sqrt(float(np.sum(np.triu(cells * weights(tied, direction, direction) ** 2))))
+    floor = len(values) * np.finfo(np.float64).eps * float(values[-1])
+    return float(values[0]) > max(_AMPLE * deviation, floor)
+
+
+def _half(squares: Squares, parts: Array, rest: float, level: float) -> float:
+    """Half the width of an interval, from the variances that cells of the noise cause and the rest of the variance."""
+    total = float(np.sum(parts)) + rest
+    tails = 3 * float(np.sum(parts**2)) / total**2 if squares.laplace and total > 0 else 0.0
+    z = -float(special.ndtri((1 - level) / 2))
+    return float(quantile(z, np.asarray(tails))) * math.sqrt(total)

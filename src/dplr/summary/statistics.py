@@ -1,0 +1,124 @@
+"""Statistics of a whole model below its table: explained variance, residual deviation, and tests of several slopes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from dplr.inference.determination import Squares, explained, residual_deviation
+from dplr.inference.intervals import ScoreTest
+from dplr.privacy.estimand import Estimand
+from dplr.summary.columns import INTERCEPT
+from dplr.summary.render import CANNOT_SAY, decimals, p_text, rounded
+from dplr.summary.subject import Subject, joint_test
+
+R_SQUARED, ADJUSTED, DEVIATION = "R-squared", "adjusted R-squared", "residual std. deviation"
+ALL_SLOPES = "all slopes"
+# Beyond such a difference a p-value is not the tail of its statistic.
+_ROUNDED, _SMALLEST = 0.01, 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class FitStatistic:
+    """A number about the whole model, in the population.
+
+    Attributes
+    ----------
+    name : of the statistic.
+    estimate, low, high : the number and the ends of its interval; nan where the released numbers cannot say.
+    """
+
+    name: str
+    estimate: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        """The number with its interval."""
+        if math.isnan(self.estimate):
+            return f"{self.name} {CANNOT_SAY}"
+        places = decimals((self.high - self.low) / 4)
+        low, high = rounded(self.low, places), rounded(self.high, places)
+        return f"{self.name} {rounded(self.estimate, places)} [{low}, {high}]"
+
+
+@dataclass(frozen=True, slots=True)
+class TermTest:
+    """A test that all coefficients of a column, or all slopes, are 0.
+
+    Attributes
+    ----------
+    name : of the column, or `ALL_SLOPES`.
+    label : the class that the model is about, with more than two classes; else empty.
+    statistic, dof, p_value, verdict : as in `ScoreTest`.
+    """
+
+    name: str
+    label: str
+    statistic: float
+    dof: int
+    p_value: float
+    verdict: str
+
+    def __str__(self) -> str:
+        """The hypothesis, and the test of it."""
+        of = f"{self.label}: " if self.label else ""
+        subject = "All slopes" if self.name == ALL_SLOPES else f"All coefficients of {self.name}"
+        test = ScoreTest(self.statistic, self.dof, self.p_value, self.verdict)
+        return f"{of}{subject} are 0: {words_of(test)}"
+
+
+def words_of(test: ScoreTest) -> str:
+    """The statistic, where its tail is the p-value, and the p-value."""
+    if math.isnan(test.p_value):
+        return f"{test.dof} df, {CANNOT_SAY}"
+    shown = p_text(test.p_value)
+    p = f"p {shown}" if shown.startswith("<") else f"p = {test.p_value:.3g}"
+    tail = float(special.chdtrc(test.dof, test.statistic))
+    if not math.isclose(tail, test.p_value, rel_tol=_ROUNDED, abs_tol=_SMALLEST):
+        return f"{test.dof} df, {p} (with room for how the noise was distributed)"
+    return f"chi-square {test.statistic:.4g}, {test.dof} df, {p}"
+
+
+def fit_statistics(subject: Subject, level: float) -> tuple[FitStatistic, ...]:
+    """R^2, that adjusted for the number of columns, and the residual deviation in the units of the target.
+
+    Of linear models from moments alone; empty for others, and where rows count differently.
+    """
+    reading = subject.equations[0].reading
+    moments = reading.square is not None and reading.n_rows is not None
+    if len(subject.equations) > 1 or reading.estimand is not Estimand.MEAN or not moments or math.isnan(subject.unit):
+        return ()
+    assert reading.n_rows is not None
+    squares = Squares.of(reading, INTERCEPT in subject.names)
+    adjusted = explained(squares, level)
+    n, q, fixed = reading.n_rows, len(reading.vector), int(squares.constant)
+    factor = (n - q) / (n - fixed) if n > q else math.nan  # what R^2 is less for so many columns
+    plain = [1 - factor * (1 - value) for value in adjusted]
+    deviation = [subject.unit * value for value in residual_deviation(squares, level)]
+    return (
+        FitStatistic(R_SQUARED, *plain),
+        FitStatistic(ADJUSTED, *adjusted),
+        FitStatistic(DEVIATION, *deviation),
+    )
+
+
+def term_tests(subject: Subject, coef_bound: float | None) -> tuple[TermTest, ...]:
+    """The test of all slopes, where there are several, and of each column with several coefficients."""
+    return tuple(_term_tests(subject, coef_bound))
+
+
+def _term_tests(subject: Subject, coef_bound: float | None) -> Iterator[TermTest]:
+    slopes = [k for k, name in enumerate(subject.names) if name != INTERCEPT]
+    groups = {ALL_SLOPES: slopes} if len(slopes) > 1 else {}
+    for name, members in subject.groups.items():
+        if 1 < len(members) < len(slopes):
+            groups[name] = [subject.names.index(member) for member in members]
+    for equation in subject.equations:
+        for name, places in groups.items():
+            test = joint_test(equation, places, np.zeros(len(places)), coef_bound)
+            yield TermTest(name, equation.label, test.statistic, test.dof, test.p_value, test.verdict)
