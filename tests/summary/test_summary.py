@@ -282,9 +282,9 @@ def test_where_noise_drowns_the_moments_the_table_says_that_it_cannot_say():
 def test_a_declared_bound_of_the_coefficients_bounds_what_the_release_does_not_and_is_marked():
     est = fitted(0.3, 0, n=1000)
     assert not any(line.bounded for line in est.summary().lines)
-    table = est.summary(coef_bound=0.5)
-    assert {line.verdict for line in table.lines} == {"bounded by coef_bound"}
-    assert "only the declared coef_bound" in str(table)
+    table = est.summary(effect_bound=0.5)
+    assert {line.verdict for line in table.lines} == {"bounded by effect_bound"}
+    assert "only the declared effect_bound" in str(table)
 
 
 def test_more_than_two_classes_have_a_table_with_a_line_for_each_class():

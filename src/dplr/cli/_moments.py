@@ -202,7 +202,7 @@ def merge(files: tuple[str, ...], output: str, overwrite: bool, quiet: bool) -> 
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but the table, warnings and errors.")
 def fit(
     file: str, target: str, of_level: str | None, columns: tuple[str, ...], l2: str, variances: str,
-    model_file: str | None, full: bool, level: float, joint: bool, coef_bound: float | None, output: str | None,
+    model_file: str | None, full: bool, level: float, joint: bool, effect_bound: float | None, output: str | None,
     overwrite: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Fit a regression to a FILE of moments, and print its table: estimates with intervals. It costs nothing further.
@@ -227,7 +227,7 @@ def fit(
         with blamed(USAGE):
             names = _listed(columns, released.columns)
             model = _model(released, target, of_level, names, {"l2": _ridge(l2), "variances": variances})
-            table = model.summary(level=level, joint=joint, coef_bound=coef_bound)
+            table = model.summary(level=level, joint=joint, effect_bound=effect_bound)
     if model_file is not None:
         with blamed(FILE):
             model.save(model_file)

@@ -25,8 +25,8 @@ def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options of a regression table."""
     level = click.FloatRange(min=0.5, max=1, max_open=True)
     for option in (
-        click.option("--coef-bound", type=click.FloatRange(min=0, min_open=True), metavar="NUMBER",
-            help="Largest norm of the scaled coefficients that you vouch for: bounds what the release alone does not."),
+        click.option("--effect-bound", type=click.FloatRange(min=0, min_open=True), metavar="NUMBER",
+            help="Largest effect of a column that noise drowns, in units of the target, probability or log odds."),
         click.option("--joint", is_flag=True, help="All intervals hold together with the probability of the level."),
         click.option("--level", type=level, default=0.95, show_default=True, help="Probability of each interval."),
         click.option("--full", is_flag=True, help="Print all coefficients and notes, and not the first of them alone."),
@@ -45,7 +45,7 @@ def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @overwrite_option
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but the table, warnings and errors.")
 def summary(
-    model: str, columns: tuple[str, ...], full: bool, level: float, joint: bool, coef_bound: float | None,
+    model: str, columns: tuple[str, ...], full: bool, level: float, joint: bool, effect_bound: float | None,
     statement: bool, output: str | None, overwrite: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Print the coefficients of a model file: with intervals that count sampling and privacy noise, where its release
@@ -74,7 +74,7 @@ def summary(
             return
         with blamed(USAGE):
             most = None if full or output is not None else FIRST
-            table = est._summary(list(columns) or None, level, joint, coef_bound, most)
+            table = est._summary(list(columns) or None, level, joint, effect_bound, most)
     show(table, output, full, quiet)
 
 

@@ -24,6 +24,7 @@ from dplr.summary.columns import (
     Chosen,
     choose,
     compared_with,
+    effect_unit,
     groups_of,
     narrowed,
     null_directions,
@@ -48,7 +49,7 @@ class Inference(Tests):
         *,
         level: float = 0.95,
         joint: bool = False,
-        coef_bound: float | None = None,
+        effect_bound: float | None = None,
     ) -> Summary:
         """Make a regression table: estimates, and intervals that count sampling and privacy noise.
 
@@ -64,9 +65,10 @@ class Inference(Tests):
             Probability of each interval, in (0, 1).
         joint : bool, default=False
             Whether all intervals hold together with that probability (Bonferroni).
-        coef_bound : float or None, default=None
-            Largest norm of the scaled coefficients that you vouch for. It bounds what the released numbers alone do
-            not; a table marks such intervals. None makes no such promise.
+        effect_bound : float or None, default=None
+            Largest effect of a column that noise drowns: what a flag adds to the mean, to the probability or to the
+            log odds, or a number from the middle of its range to an end. Intervals of other columns count it, and a
+            table marks them. None takes the declared width of the target, the probability 1, and log odds of 6.
 
         Returns
         -------
@@ -98,24 +100,24 @@ class Inference(Tests):
         >>> [line.bounded for line in est.summary().lines]
         [True, True, True]
         """
-        return self._summary(columns, level, joint, coef_bound)
+        return self._summary(columns, level, joint, effect_bound)
 
     def _summary(
         self,
         columns: Sequence[str] | None = None,
         level: float = 0.95,
         joint: bool = False,
-        coef_bound: float | None = None,
+        effect_bound: float | None = None,
         most: int | None = None,
     ) -> Summary:
         """The table of `summary`; with `most` only that many of its coefficients where each takes time."""
-        default = (columns, level, joint, coef_bound) == (None, 0.95, False, None)
+        default = (columns, level, joint, effect_bound) == (None, 0.95, False, None)
         if default and (obstacle := self._obstacle()):
             fitted: Any = self
             return table_without(fitted, obstacle, _SEARCHED if fitted._searched else ())
         subject = self._subject(columns)
         check_flag("joint", joint)
-        return summarise(subject, real_number("level", level), joint, coef_bound, most)
+        return summarise(subject, real_number("level", level), joint, effect_bound, most)
 
     def conf_int(
         self,
@@ -123,7 +125,7 @@ class Inference(Tests):
         *,
         columns: Sequence[str] | None = None,
         joint: bool = False,
-        coef_bound: float | None = None,
+        effect_bound: float | None = None,
     ) -> dict[str, Any]:
         """Compute confidence intervals of the coefficients in the user's units.
 
@@ -136,9 +138,10 @@ class Inference(Tests):
             model from the same release: its coefficients are not adjusted for the columns left out.
         joint : bool, default=False
             Whether all intervals hold together with that probability (Bonferroni).
-        coef_bound : float or None, default=None
-            Largest norm of the scaled coefficients that you vouch for. It bounds what the released numbers alone do
-            not; a table marks such intervals. None makes no such promise.
+        effect_bound : float or None, default=None
+            Largest effect of a column that noise drowns: what a flag adds to the mean, to the probability or to the
+            log odds, or a number from the middle of its range to an end. Intervals of other columns count it, and a
+            table marks them. None takes the declared width of the target, the probability 1, and log odds of 6.
 
         Returns
         -------
@@ -174,7 +177,7 @@ class Inference(Tests):
         level, joint = real_number("level", level), check_flag("joint", joint)
         intervals = [
             Ends(zip(subject.names, map(tuple, ends.tolist()), strict=True))
-            for ends in all_ends(subject, level, joint, coef_bound)
+            for ends in all_ends(subject, level, joint, effect_bound)
         ]
         return Ends(self._by_label(intervals))
 
@@ -288,5 +291,6 @@ def _equations(
             small = reading.referenced(keep, null_directions(record.prep, keep))
         else:
             small = reading.subset(keep)
-        equations.append(Equation(label, small, units[np.ix_(keep, keep)], added[keep]))
+        unit = effect_unit(record.prep, reading.estimand)
+        equations.append(Equation(label, small, units[np.ix_(keep, keep)], added[keep], unit=unit))
     return equations

@@ -27,7 +27,7 @@ class Tests:
         columns: Sequence[str] | str,
         value: float | Sequence[float] = 0.0,
         *,
-        coef_bound: float | None = None,
+        effect_bound: float | None = None,
     ) -> Any:
         """Test that several coefficients, or linear combinations of them, have a value, all at once.
 
@@ -43,9 +43,10 @@ class Tests:
         value : float or sequence of float, default=0.0
             Value under the hypothesis in the user's units: of all of them, or of each entry of `columns`. A
             combination with an equals sign has a value of its own, and `value` must be 0 there.
-        coef_bound : float or None, default=None
-            Largest norm of the scaled coefficients that you vouch for. It bounds what the released numbers alone do
-            not; a table marks such intervals. None makes no such promise.
+        effect_bound : float or None, default=None
+            Largest effect of a column that noise drowns: what a flag adds to the mean, to the probability or to the
+            log odds, or a number from the middle of its range to an end. Intervals of other columns count it, and a
+            table marks them. None takes the declared width of the target, the probability 1, and log odds of 6.
 
         Returns
         -------
@@ -81,7 +82,12 @@ class Tests:
         subject = self._own_subject()
         weights, values = self._hypotheses(subject, columns, value)
         tests = [
-            score_test(equation.reading, weights @ equation.contrasts, values - weights @ equation.added, coef_bound)
+            score_test(
+                equation.reading,
+                weights @ equation.contrasts,
+                values - weights @ equation.added,
+                equation.bound(effect_bound),
+            )
             for equation in subject.equations
         ]
         return self._by_label(tests)  # type: ignore[attr-defined]
@@ -92,7 +98,7 @@ class Tests:
         *,
         level: float = 0.95,
         joint: bool = False,
-        coef_bound: float | None = None,
+        effect_bound: float | None = None,
     ) -> Summary:
         """Estimate linear combinations of the coefficients, each with its interval and p-value.
 
@@ -105,8 +111,8 @@ class Tests:
             Probability of each interval, in (0, 1).
         joint : bool, default=False
             Whether all intervals hold together with that probability (Bonferroni); p-values are adjusted alike.
-        coef_bound : float or None, default=None
-            Largest norm of the scaled coefficients that you vouch for, as in `summary`.
+        effect_bound : float or None, default=None
+            Largest effect of a column that noise drowns, as in `summary`.
 
         Returns
         -------
@@ -146,7 +152,7 @@ class Tests:
         if not texts:
             raise ValueError(sentence("contrasts", "must be one or more linear combinations", texts))
         parsed = self._parsed(subject, texts, "contrasts")
-        return contrast_table(subject, parsed, real_number("level", level), check_flag("joint", joint), coef_bound)
+        return contrast_table(subject, parsed, real_number("level", level), check_flag("joint", joint), effect_bound)
 
     def _own_subject(self) -> Subject:
         """The subject of the table of all columns."""

@@ -230,8 +230,11 @@ class MomentModel(Inference, HasCurves):
         place = {coordinate: k for k, coordinate in enumerate(coordinates)}
         keep = np.array([*(place[coordinate] for coordinate in shown.coordinates[:-1]), len(coordinates)], np.intp)
         small = self.reading_ if len(keep) == len(coordinates) + 1 else self.reading_.subset(keep)
+        unit = target_unit(self._released, self._target)
         return Subject(
-            equations=[Equation("", small, self._units[np.ix_(keep, keep)], self._added[keep])],
+            equations=[
+                Equation("", small, self._units[np.ix_(keep, keep)], self._added[keep], unit=unit)
+            ],
             names=shown.names,
             references=shown.references,
             title=f"{self._title} from {ABOUT.title}",
@@ -242,7 +245,7 @@ class MomentModel(Inference, HasCurves):
             advice=self._advice,
             parts=parts_of_curves(layout),
             groups=groups_of(layout, shown.names),
-            unit=target_unit(self._released, self._target),
+            unit=unit,
         )
 
     def _along_columns(self) -> list[Points]:

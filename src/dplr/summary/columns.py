@@ -16,6 +16,7 @@ from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep
 from dplr.inference.reading import Reading
 from dplr.privacy.estimand import Estimand
+from dplr.problem.geometry import GRID
 
 INTERCEPT = "(intercept)"
 ITS_LINE = "its line"  # what the knots of a curve are compared with
@@ -224,6 +225,13 @@ def null_directions(prep: Prep, keep: NDArray[np.intp]) -> NDArray[np.float64]:
         directions.append(np.array(prep.from_user_units(units[:-1], float(units[-1]))) - origin)
     null = np.array(directions)
     return np.linalg.solve(null[:, dropped], null)
+
+
+def effect_unit(prep: Prep, estimand: Estimand) -> float:
+    """The user's units of what coefficients are changes of in one of an equation."""
+    if estimand is Estimand.MEAN:
+        return GRID / float(prep.scale[-1])
+    return 0.5 if estimand is Estimand.PROBABILITY else 1.0
 
 
 def user_units(prep: Prep, reading: Reading) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -8,30 +8,30 @@ from dataclasses import replace
 import numpy as np
 
 from dplr.summary.linear import Combination
-from dplr.summary.subject import Equation, Subject, lines_of, summarise
+from dplr.summary.subject import Subject, lines_of, summarise
 from dplr.summary.table import Summary
 
 _HYPOTHESES = "P-values are of the value behind the equals sign of a line, and of 0 where it has none."
 
 
 def contrast_table(
-    subject: Subject, contrasts: Sequence[Combination], level: float, joint: bool, coef_bound: float | None
+    subject: Subject, contrasts: Sequence[Combination], level: float, joint: bool, effect_bound: float | None
 ) -> Summary:
     """A table with one line for each combination of the coefficients of a table."""
     weights, values = np.array([item.weights for item in contrasts]), np.array([item.value for item in contrasts])
     combined = replace(
         subject,
         equations=[
-            Equation(item.label, item.reading, weights @ item.contrasts, weights @ item.added, values)
+            replace(item, contrasts=weights @ item.contrasts, added=weights @ item.added, values=values)
             for item in subject.equations
         ],
         names=tuple(item.text for item in contrasts),
         against=[""] * len(contrasts),
     )
-    table = summarise(subject, level, joint, coef_bound, most=0)  # facts and notes of the model, without its lines
+    table = summarise(subject, level, joint, effect_bound, most=0)  # facts and notes of the model, without its lines
     return replace(
         table,
-        lines=tuple(lines_of(combined, level, joint, coef_bound)),
+        lines=tuple(lines_of(combined, level, joint, effect_bound)),
         title=f"Contrasts of {table.title[0].lower()}{table.title[1:]}",
         notes=(*table.notes[:-1], _HYPOTHESES, table.notes[-1]),
         omitted=0,

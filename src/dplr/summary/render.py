@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 CANNOT_SAY = "cannot say"
 _MARKS = {DECLARED: "*", NARROWLY: "+"}  # beside an interval
 _LEGEND = {
-    DECLARED: "*: only the declared coef_bound bounds this interval.",
-    NARROWLY: "+: barely bounded. Such lines are reported only where noise lets them through, so interval and p-value "
+    DECLARED: "*: counts the largest effect that a drowned column may have (effect_bound).",
+    NARROWLY: "+: barely bounded, up to the level in place of a standard error. Such lines are reported only where noise lets them through, so interval and p-value "
     "leave more room.",
 }
 _SMALLEST_P = 0.001
@@ -128,11 +128,19 @@ def _numbers(line: Line) -> list[str]:
     """Estimate, standard error, interval, share of the noise, and p-value."""
     if not line.bounded:
         return ["", "", CANNOT_SAY, "", ""]
-    places = decimals(line.std_error)
+    narrow = math.isnan(line.std_error)
+    places = decimals((line.high - line.low) / 4 if narrow else line.std_error)
+    std_error = f"to {_percent(line.bounded_to)}" if narrow else rounded(line.std_error, places)
     mark = _MARKS.get(line.verdict, "")
     interval = f"[{rounded(line.low, places)}, {rounded(line.high, places)}]{mark}"
     share = "" if math.isnan(line.noise_share) else f"{100 * line.noise_share:.0f} %"
-    return [rounded(line.estimate, places), rounded(line.std_error, places), interval, share, p_text(line.p_value)]
+    return [rounded(line.estimate, places), std_error, interval, share, p_text(line.p_value)]
+
+
+def _percent(level: float) -> str:
+    """A level of at least 99.9 %, cut to two digits behind its last nine."""
+    places = min(8, math.ceil(-math.log10(max(1 - level, 1e-9)))) - 1
+    return f"{math.floor(100 * level * 10**places) / 10**places:.{places}f} %"
 
 
 def p_text(value: float) -> str:

@@ -107,12 +107,12 @@ def fit_statistics(subject: Subject, level: float) -> tuple[FitStatistic, ...]:
     )
 
 
-def term_tests(subject: Subject, coef_bound: float | None) -> tuple[TermTest, ...]:
+def term_tests(subject: Subject, effect_bound: float | None) -> tuple[TermTest, ...]:
     """The test of all slopes, where there are several, and of each column with several coefficients."""
-    return tuple(_term_tests(subject, coef_bound))
+    return tuple(_term_tests(subject, effect_bound))
 
 
-def _term_tests(subject: Subject, coef_bound: float | None) -> Iterator[TermTest]:
+def _term_tests(subject: Subject, effect_bound: float | None) -> Iterator[TermTest]:
     slopes = [k for k, name in enumerate(subject.names) if name != INTERCEPT]
     groups = {ALL_SLOPES: slopes} if len(slopes) > 1 else {}
     for name, members in subject.groups.items():
@@ -120,5 +120,5 @@ def _term_tests(subject: Subject, coef_bound: float | None) -> Iterator[TermTest
             groups[name] = [subject.names.index(member) for member in members]
     for equation in subject.equations:
         for name, places in groups.items():
-            test = joint_test(equation, places, np.zeros(len(places)), coef_bound)
+            test = joint_test(equation, places, np.zeros(len(places)), effect_bound)
             yield TermTest(name, equation.label, test.statistic, test.dof, test.p_value, test.verdict)

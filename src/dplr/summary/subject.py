@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._kit.validation import sentence
+from dplr._kit.validation import check_positive, sentence
 from dplr.bounds.curves import Curve
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import centred
@@ -22,7 +22,7 @@ from dplr.inference.intervals import (
     score_test,
     weakness,
 )
-from dplr.inference.reading import Reading
+from dplr.inference.reading import EFFECT_BOUNDS, Reading
 from dplr.privacy.estimand import Estimand
 from dplr.summary.clipped import Clipping, about, noted
 from dplr.summary.columns import ITS_LINE, parts_of_curves
@@ -34,6 +34,8 @@ CURVES = "The line of a curve is its average slope; its knots are deviations fro
 PARTS = "The line and the knots of a curve say something together alone: see effects()."
 # Below so many deviations of the noise a direction of the released matrix says little.
 _WEAK = 6.0
+# From here on a direction is more than noise, so that more rows make it longer; below, no row may have a part in it.
+_TELLING = 3.0
 # Names of columns that a weak direction consists of, at most, and the least share of one.
 _NAMED, _LEAST = 3, 0.25
 _UNEQUAL = (
@@ -47,6 +49,7 @@ _CONDITIONS = {
     (Estimand.LOG_ODDS, False): ("the rows follow a logistic model", ""),
     (Estimand.LOG_ODDS, True): ("the rows nearly follow a logistic model", ""),
 }
+_OF = {Estimand.MEAN: "the mean", Estimand.PROBABILITY: "the probability", Estimand.LOG_ODDS: "the log odds"}
 _SELECTION = (
     "The intervals hold for a model that was chosen before the release was seen. Whoever tries several models should "
     "use joint=True, or a level that counts them all."
@@ -64,6 +67,7 @@ class Equation:
     contrasts : (m, q) each coefficient in the user's units as a combination of scaled ones.
     added : (m,) what is added to `factor` times that.
     values : (m,) of the hypotheses that p-values are of; None for 0.
+    unit : the user's units of the target, or of the probability or the log odds, in one of the reading.
     """
 
     label: str
@@ -71,6 +75,16 @@ class Equation:
     contrasts: NDArray[np.float64]
     added: NDArray[np.float64]
     values: NDArray[np.float64] | None = None
+    unit: float = 1.0
+
+    def bound(self, effect_bound: float | None) -> float | None:
+        """An effect bound in units of the reading; None for that of the estimand."""
+        return None if effect_bound is None else check_positive("effect_bound", effect_bound) / self.unit
+
+    @property
+    def effect_bound(self) -> float:
+        """The effect bound of the estimand in the user's units."""
+        return EFFECT_BOUNDS[self.reading.estimand] * self.unit
 
     def first(self, count: int) -> Equation:
         """The equation with the first so many contrasts alone."""
@@ -140,12 +154,12 @@ def curves_note(layout: Layout, names: Collection[str], references: Mapping[str,
 
 
 def summarise(
-    subject: Subject, level: float, joint: bool, coef_bound: float | None, most: int | None = None
+    subject: Subject, level: float, joint: bool, effect_bound: float | None, most: int | None = None
 ) -> Summary:
     """The regression table; with `most` only that many lines of it, and no tests below, as each takes time."""
     from dplr.summary.statistics import fit_statistics, term_tests
 
-    lines = lines_of(subject, level, joint, coef_bound, most)
+    lines = lines_of(subject, level, joint, effect_bound, most)
     advice = [*subject.advice, *(words for equation in subject.equations for words in _warnings(subject, equation))]
     reading = subject.equations[0].reading
     percent = f"{100 * level:g} %"
@@ -159,7 +173,7 @@ def summarise(
         title=about(subject.title, subject.clipped),
         facts=facts,
         references=dict(subject.references),
-        notes=(*noted(subject.notes, subject.clipped), _covers(reading, joint), _SELECTION),
+        notes=(*noted(subject.notes, subject.clipped), _covers(reading, joint), _bound_words(subject), _SELECTION),
         estimand=reading.estimand,
         alarms=subject.alarms,
         advice=tuple(advice),
@@ -168,12 +182,12 @@ def summarise(
         condition=condition,
         parts=subject.parts & set(subject.names),
         fit_statistics=fit_statistics(subject, level),
-        tests=() if most is not None else term_tests(subject, coef_bound),
+        tests=() if most is not None else term_tests(subject, effect_bound),
     )
 
 
 def lines_of(
-    subject: Subject, level: float, joint: bool, coef_bound: float | None, most: int | None = None
+    subject: Subject, level: float, joint: bool, effect_bound: float | None, most: int | None = None
 ) -> list[Line]:
     """The lines of all models, or the first `most` of them; jointly they count all, whether or not asked for."""
     count_all = len(subject.names) * len(subject.equations)
@@ -183,7 +197,7 @@ def lines_of(
         count = len(subject.names) if most is None else min(len(subject.names), most - len(lines))
         if count:
             first = equation.first(count)
-            estimates, p_values = intervals_of(first, model_level, False, coef_bound)
+            estimates, p_values = intervals_of(first, model_level, False, effect_bound)
             if joint:
                 p_values = np.minimum(1.0, p_values * count_all)
             lines += _lines(subject, first, estimates, p_values)
@@ -195,32 +209,34 @@ def _model_level(subject: Subject, level: float, joint: bool) -> float:
     return 1 - (1 - level) / len(subject.equations) if joint else level
 
 
-def all_ends(subject: Subject, level: float, joint: bool, coef_bound: float | None) -> list[NDArray[np.float64]]:
+def all_ends(subject: Subject, level: float, joint: bool, effect_bound: float | None) -> list[NDArray[np.float64]]:
     """(m, 2) ends of each model in the user's units; infinite where the released numbers cannot say."""
     model_level = _model_level(subject, level, joint)
-    return [ends_of(equation, model_level, joint, coef_bound) for equation in subject.equations]
+    return [ends_of(equation, model_level, joint, effect_bound) for equation in subject.equations]
 
 
 def intervals_of(
-    equation: Equation, level: float, joint: bool, coef_bound: float | None
+    equation: Equation, level: float, joint: bool, effect_bound: float | None
 ) -> tuple[Intervals, NDArray[np.float64]]:
     """Intervals of every contrast of a model, before anything is added to them, and p-values of its hypothesis."""
-    estimates = intervals(equation.reading, equation.contrasts, level, joint, coef_bound)
-    return consistent(equation.reading, equation.contrasts, equation.goals, estimates, coef_bound)
+    bound = equation.bound(effect_bound)
+    estimates = intervals(equation.reading, equation.contrasts, level, joint, bound)
+    return consistent(equation.reading, equation.contrasts, equation.goals, estimates, bound)
 
 
-def ends_of(equation: Equation, level: float, joint: bool, coef_bound: float | None) -> NDArray[np.float64]:
+def ends_of(equation: Equation, level: float, joint: bool, effect_bound: float | None) -> NDArray[np.float64]:
     """(m, 2) ends in the user's units; infinite where the released numbers cannot say."""
-    estimates, _ = intervals_of(equation, level, joint, coef_bound)
+    estimates, _ = intervals_of(equation, level, joint, effect_bound)
     return np.column_stack([estimates.low, estimates.high]) + equation.added[:, None]
 
 
 def joint_test(
-    equation: Equation, which: Sequence[int], values: NDArray[np.float64], coef_bound: float | None
+    equation: Equation, which: Sequence[int], values: NDArray[np.float64], effect_bound: float | None
 ) -> ScoreTest:
     """Test that these coefficients have these values in the user's units, all at once."""
     rows = list(which)
-    return score_test(equation.reading, equation.contrasts[rows], values - equation.added[rows], coef_bound)
+    bound = equation.bound(effect_bound)
+    return score_test(equation.reading, equation.contrasts[rows], values - equation.added[rows], bound)
 
 
 def _lines(subject: Subject, equation: Equation, estimates: Intervals, p_values: NDArray[np.float64]) -> list[Line]:
@@ -241,6 +257,7 @@ def _lines(subject: Subject, equation: Equation, estimates: Intervals, p_values:
             verdict=str(estimates.verdict[k]),
             noise=std_error * math.sqrt(float(estimates.noise_share[k])) if bounded else math.nan,
             reference=subject.against[k],
+            bounded_to=float(estimates.bounded_to[k]),
         )
         lines.append(line)
     return lines
@@ -258,7 +275,7 @@ def _warnings(subject: Subject, equation: Equation) -> list[str]:
     largest = [j for j in np.argsort(-parts).tolist() if parts[j] >= _LEAST * parts.max()][:_NAMED]
     names = ", ".join(subject.names[j] for j in largest)
     remedy = "leave such columns out (columns=), tighten their bounds, spend more eps, or have more rows"
-    if weakest > 0 and equation.reading.n_rows:
+    if weakest > _TELLING and equation.reading.n_rows:
         needed = equation.reading.n_rows * _WEAK / weakest
         remedy += f": some {needed:,.0f} where this one has {equation.reading.n_rows:,.0f}"
     if subject.full:  # a direction that is zero in every row: rows do not help
@@ -290,6 +307,16 @@ def _covers(reading: Reading, joint: bool) -> str:
     return (
         f"Intervals by inversion of the score count sampling and privacy noise ({variances}). {every}Where the table "
         f'says "{CANNOT_SAY}", the released numbers do not bound the coefficient.'
+    )
+
+
+def _bound_words(subject: Subject) -> str:
+    """The effect that a column is taken to have at most where the released numbers do not bound it."""
+    equation = subject.equations[0]
+    return (
+        f"Columns that noise drowns count with any effect up to {equation.effect_bound:,.4g} on "
+        f"{_OF[equation.reading.estimand]}, of a flag or from the middle of a range to its end: effect_bound= takes "
+        "another one."
     )
 
 
