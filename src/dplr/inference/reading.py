@@ -40,6 +40,7 @@ class Reading:
     robust : whether `sampling` holds for unequal variances.
     square : sum of the squares of the target, public or released; None where it is not known. Subsets need it.
     square_noise : variance of the noise on `square`; 0 where it is public.
+    clustered : whether `sampling` holds for rows of one person that depend on each other: `n_rows` are persons.
     expansion : of a score at a point, how long its rows are; None for moments.
     """
 
@@ -58,6 +59,7 @@ class Reading:
     robust: bool = False
     square: float | None = None
     square_noise: float = 0.0
+    clustered: bool = False
     expansion: Expansion | None = None
 
     @property
