@@ -6,7 +6,18 @@ from bench.studies import persons_page
 def test_the_guide_has_the_tables_of_the_results():
     text = persons_page.PAGE.read_text()
     assert persons_page.persons() in text
+    assert persons_page.intervals() in text
     assert persons_page.weights() in text
+
+
+def test_intervals_of_persons_hold_as_often_as_they_say_and_others_do_not():
+    found = list(persons_page.read("persons_intervals"))
+    ours, ignored = (
+        [float(row["coverage"]) for row in found if row["method"] == method] for method in ("person", "persons ignored")
+    )
+    assert len(ours) == len(ignored) == 12
+    assert 0.93 <= min(ours) <= max(ours) <= 0.98
+    assert max(ignored) < 0.93
 
 
 def test_the_guide_says_what_the_results_say():

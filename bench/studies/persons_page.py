@@ -52,9 +52,25 @@ def weights():
     )
 
 
+def intervals():
+    """Coverage and width by design, number of persons and eps."""
+    methods, found, levels = ("persons ignored", "one random row", "person"), {}, []
+    for row in read("persons_intervals"):
+        cell = f"{float(row['coverage']):.2f}, {float(row['width']):.1f}"
+        found[row["design"], row["persons"], row["eps"], row["method"]] = cell
+        levels += [] if row["eps"] in levels else [row["eps"]]
+    cells = list(dict.fromkeys(key[:2] for key in found))
+    heads = [f"eps {float(eps):g}: {method}" for eps in levels for method in methods]
+    lines = [f"| | {' | '.join(heads)} |", "|---" * (1 + len(heads)) + "|"]
+    for design, persons in cells:
+        numbers = [found[design, persons, eps, method] for eps in levels for method in methods]
+        lines.append(f"| {design}, {int(persons):,} | {' | '.join(numbers)} |")
+    return "\n".join(lines)
+
+
 def main():
     text = PAGE.read_text()
-    for name, table in (("persons", persons()), ("weights", weights())):
+    for name, table in (("persons", persons()), ("intervals", intervals()), ("weights", weights())):
         text = re.sub(
             rf"<!-- table: {name} -->\n(\|.*\n)*", lambda _, n=name, t=table: f"<!-- table: {n} -->\n{t}\n", text
         )

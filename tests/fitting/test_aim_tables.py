@@ -85,7 +85,7 @@ def test_auto_takes_the_mechanism_with_the_best_table_by_public_facts():
 
 def test_what_has_no_table_is_refused_by_name():
     for options, said in (
-        ({"person": "id", "rows_per_person": 3}, "Rows of one person depend on each other"),
+        ({"person": "id", "mechanism": "score", "delta": 1e-6}, "the Hessian does not show how much"),
         ({"model": "svm"}, '`aim` must be "prediction" with model="svm"'),
         ({"bounds": COUNTS, "model": "poisson"}, '`aim` must be "prediction" with model="poisson"'),
         ({"bounds": THREE, "mechanism": "fm"}, 'with mechanism="fm" and more than two classes'),
@@ -99,10 +99,10 @@ def test_what_has_no_table_is_refused_by_name():
 
 
 @pytest.mark.parametrize("model", ["linear", "logistic"])
-def test_persons_are_refused_with_auto_and_no_mechanism_is_blamed(model):
-    with pytest.raises(ValueError, match=r'`aim` must be "prediction" with persons.*no mechanism has') as fault:
-        taken(model=model, bounds=LINEAR if model == "linear" else LOGISTIC, person="id")
-    assert "fm" not in str(fault.value)
+def test_persons_have_the_table_of_moments(model):
+    statement = taken(model=model, bounds=LINEAR if model == "linear" else LOGISTIC, person="id")
+    assert statement.mechanism == "fm"
+    assert "squares of the persons' scores" in statement.calibration
 
 
 @pytest.mark.parametrize("eps", [1e-7, 1e7])

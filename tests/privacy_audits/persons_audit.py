@@ -20,10 +20,10 @@ from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.unit import Unit
 from dplr.problem.geometry import Geometry
-from dplr.problem.losses import LOGISTIC
+from dplr.problem.losses import LOGISTIC, SQUARED
 from dplr.problem.problem import Problem
 from dplr.rows import ArrayRows, row_weights
-from fm_audit import FREE, LINEAR, ReleaseAlone
+from fm_audit import FREE, LINEAR, ROBUST, ReleaseAlone
 from perturbation_audit import OPPOSITE, distance_score
 from unit_search import worst_ratio
 
@@ -44,6 +44,7 @@ class Case:
     rows_per_person : k.
     start : public coefficients, or None to start at zero.
     weights : of the last person's rows in both tables; None where rows have none.
+    numeric : whether labels are numbers.
     """
 
     spec: object
@@ -58,17 +59,21 @@ class Case:
     start: tuple | None = None
     bounds: bool = False
     weights: tuple | None = None
+    numeric: bool = False
 
     @property
     def prep(self):
         d = len(self.shared[0])
+        if self.numeric:
+            return ball_prep(d, False, None)
         return box_prep([(-1.0, 1.0)] * d, True, (-1.0, 1.0)) if self.bounds else ball_prep(d, False, (-1.0, 1.0))
 
     @property
     def problem(self):
         n, unit = self.others + 1, Unit("id", self.rows_per_person, self.weights and 1.0)
         l2 = None if self.ridge is None else self.ridge / n
-        return Problem(LOGISTIC, self.prep.geometry, self.relation, n, l2, (), self.start, unit=unit)
+        loss = SQUARED if self.numeric else LOGISTIC
+        return Problem(loss, self.prep.geometry, self.relation, n, l2, (), self.start, unit=unit)
 
     def rows(self, which):
         """One of the two tables; under add-remove the second has no last person."""
@@ -91,7 +96,13 @@ CORNERS = (((0.98, 0.19), 1.0, 12), ((-0.98, 0.19), 1.0, 30))
 MANY = tuple((*person, count) for person, count in zip(OPPOSITE, (10, 4), strict=True))
 ADD = Neighbouring.ADD_REMOVE
 PINNED = {"shared": ((0.0, 1.0), -1.0), "ridge": 10.0}
+# At coefficients of 0: two scores at right angles, or one score and none.
+APART = {"shared": ((0.0, 0.0), 0.0), "numeric": True}
+ANGLE = (((1.0, 0.0), 1.0, 12), ((0.0, 1.0), 1.0, 30))
 CASES = {
+    "squares of scores": Case(ROBUST, ANGLE, **APART),
+    "squares of scores, add_remove": Case(ROBUST, ANGLE, relation=Neighbouring.ADD_REMOVE, **APART),
+    "squares of scores, gaussian": Case(ROBUST, ANGLE, delta=DELTA, **APART),
     "fm": Case(LINEAR, FLIPPED),
     "fm, add_remove": Case(LINEAR, FLIPPED, relation=ADD),
     "fm, several rows": Case(LINEAR, FLIPPED, rows_per_person=3),

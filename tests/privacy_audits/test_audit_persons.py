@@ -14,6 +14,9 @@ FLOORS = {
     "fm, several rows": (20_000, 0.8),
     "fm, gaussian": (20_000, 0.6),
     "fm, several rows, gaussian": (20_000, 0.6),
+    "squares of scores": (4_000, 0.3),
+    "squares of scores, add_remove": (4_000, 0.3),
+    "squares of scores, gaussian": (4_000, 0.15),
     "output": (40_000, 0.6),
     "output, add_remove": (40_000, 0.55),
     "output, gaussian": (40_000, 0.55),
@@ -48,6 +51,11 @@ NOT_DIVIDED = (
     "divisors = np.maximum(rows[part], rows_per_person)",
     "divisors = np.maximum(rows[part] // rows_per_person, 1)",
 )
+OF_SCORES = (
+    "rows/queries/clusters.py",
+    "shares = (weights.of_rows * 2.0**BITS).astype(np.int64)",
+    "shares = np.full(n, 2**BITS)",
+)
 BROKEN = {
     "weights are forgotten by fm": ("fm", 500, *FORGOTTEN),
     "weights are forgotten by output perturbation": ("output", 500, *FORGOTTEN),
@@ -56,6 +64,17 @@ BROKEN = {
     "weights are forgotten by batches": ("ngd, batches", 500, *FORGOTTEN),
     "weights are forgotten by the score": ("score", 500, *FORGOTTEN),
     "weights are forgotten at zero": ("score from zero", 500, *FORGOTTEN),
+    "weights are forgotten by the squares of scores": ("squares of scores", 500, *OF_SCORES),
+    "weights are forgotten by the squares of scores, gaussian": ("squares of scores, gaussian", 500, *OF_SCORES),
+    "squares of scores get a thirtieth of their noise": (
+        "squares of scores", 4_000, "mechanisms/functional/noise.py",
+        "    meat_change = meat_sensitivity(problem)", "    meat_change = meat_sensitivity(problem) / 30",
+    ),
+    "squares of scores get a tenth of their noise, gaussian": (
+        "squares of scores, gaussian", 4_000, "mechanisms/functional/noise.py",
+        "else sensitivity.meat_replace_one)(problem.geometry.row_norm)",
+        "else sensitivity.meat_replace_one)(problem.geometry.row_norm) / 10",
+    ),
     "rows of a person are counted in each block": ("fm", 500, *IN_BLOCKS),
     "rows of a person are counted in each block, gaussian": ("fm, gaussian", 500, *IN_BLOCKS),
     "rows of a person are counted in each block, ngd": ("ngd, add_remove", 500, *IN_BLOCKS),

@@ -253,6 +253,48 @@ cdef class ClippedRows(GridRows):
         for j in range(m):
             hi[j], lo[j] = hi[j] + (lo[j] >> 32), lo[j] & LOW_LIMB
 
+    def add_to_persons(
+        self, const int64_t[::1] factors, const int64_t[::1] persons, Py_ssize_t start, Py_ssize_t end,
+        int64_t[:, ::1] sums,
+    ):
+        """Add factor times row, of rows [start, end), to the sum of the row's person, in int64.
+
+        The factors of one person's rows must add up, in size, to at most 2^41: entries are at most 2^20, and no sum
+        then leaves int64. No weight multiplies anything.
+
+        Parameters
+        ----------
+        factors : (end - start,) whole numbers; 0 for a row that counts as zero.
+        persons : (end - start,) number of each row's person.
+        sums : (persons, q).
+        """
+        cdef Py_ssize_t q = self.q, d = self.base.X.d, stride = self.base.stride, rows, r, j, first = start
+        cdef double[::1] scratch = np.zeros(MOST_BLOCK_ROWS * stride + 2 * (MOST_BLOCK_ROWS + 8))
+        cdef double *numbers = &scratch[MOST_BLOCK_ROWS * stride]
+        cdef int64_t factor, person
+        cdef ClipPass raw = self.base
+        cdef MeasureRows measure = measure_rows_portably
+        _check_span(self.n, start, end, None)
+        if factors.shape[0] != end - start or sums.shape[1] != q:
+            raise ValueError("there must be a factor for each row, and sums of q entries")
+        _check_persons(persons, end - start, sums.shape[0])
+        if self.tiles != NULL:
+            measure = self.tiles.measure_rows
+        raw.kept = raw.columns = NULL
+        with nogil:
+            while first < end:
+                rows = min(MOST_BLOCK_ROWS, end - first)
+                measure(&raw, first, rows, &scratch[0], numbers, numbers + MOST_BLOCK_ROWS + 8)
+                for r in range(rows):
+                    factor, person = factors[first - start + r], persons[first - start + r]
+                    if factor == 0:
+                        continue
+                    for j in range(d):
+                        sums[person, j] += factor * <int64_t> scratch[r * stride + j]
+                    if q > d:
+                        sums[person, d] += factor * <int64_t> raw.constants[d]
+                first += rows
+
     def add_column_moments(self, Py_ssize_t start, Py_ssize_t end, int64_t[::1] hi, int64_t[::1] lo):
         """Add the sums of the features of rows [start, end), then those of their squares, to hi * 2^32 + lo.
 
@@ -370,6 +412,15 @@ cdef _check_model(const double[::1] coef, double clip, double per_unit):
         raise ValueError("coef must have a norm of at most 2^12")
     if not (0 < clip <= GRID and frexp(per_unit)[0] == 0.5):
         raise ValueError("clip must be at most 2^20 residual units, and per_unit a power of two")
+
+
+cdef _check_persons(const int64_t[::1] persons, Py_ssize_t n, Py_ssize_t count):
+    """Refuse persons that are not n numbers from 0 to count - 1."""
+    cdef Py_ssize_t r, outside = 0
+    for r in range(persons.shape[0]):
+        outside += not 0 <= persons[r] < count
+    if outside or persons.shape[0] != n:
+        raise ValueError("persons must be one number of a person for each row")
 
 
 cdef _check_span(Py_ssize_t n, Py_ssize_t start, Py_ssize_t end, const int64_t[::1] index):

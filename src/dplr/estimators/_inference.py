@@ -225,11 +225,15 @@ class Inference(Tests):
         if columns is not None:
             places = positions(names, prep.layout, columns)
             kept = places if kept is None else within(names, places, kept)
-        if mechanism.whole and kept is not None:
+        clustered = any(reading.clustered for reading in readings)
+        if kept is not None and (mechanism.whole or clustered):
             remedy = "The equation of a score holds for its own columns alone: fit a model of these."
-            raise ValueError(
-                sentence("columns", f'must be None with mechanism="{mechanism.about.name}"', columns, remedy)
-            )
+            if clustered:
+                remedy = (
+                    "How rows of one person depend on each other was released for all columns: fit a model of these."
+                )
+            rule = "with persons" if clustered else f'with mechanism="{mechanism.about.name}"'
+            raise ValueError(sentence("columns", f"must be None {rule}", columns, remedy))
         selection = choose(names, prep.layout, prep.geometry.intercept > 0, kept, narrowed(prep))
         return Subject(
             equations=_equations(fitted, record, mechanism, readings, selection),
@@ -287,7 +291,7 @@ def _equations(
         units, added = user_units(record.prep, reading)
         if len(keep) == len(reading.vector):
             small = reading
-        elif mechanism.whole:
+        elif mechanism.whole or reading.clustered:
             small = reading.referenced(keep, null_directions(record.prep, keep))
         else:
             small = reading.subset(keep)

@@ -34,15 +34,12 @@ def choose_table(problem: Problem, classes: Sequence[Any], eps: float, delta: fl
     labels of rows that count differently,    fm: slopes of a linear probability
     or where neither has a plan
 
-    Raises ValueError for models without tables, for persons, and for an eps or delta that is out of range.
+    Raises ValueError for models without tables, and for an eps or delta that is out of range.
     """
     if problem.loss not in (LOGISTIC, SQUARED):
         rule = f'must be "{AIMS[0]}" with model="{model_of(problem.loss)}"'
         remedy = f"Tables of coefficients need {models_with(lambda loss: loss in (LOGISTIC, SQUARED))}."
         raise ValueError(sentence("aim", rule, COEFFICIENTS, remedy))
-    if problem.unit.person is not None:
-        remedy = "Rows of one person depend on each other, and no mechanism has tables that count it."
-        raise ValueError(sentence("aim", f'must be "{AIMS[0]}" with persons', COEFFICIENTS, remedy))
     moments = as_mechanism("fm").aimed(problem, ())
     if not problem.loss.classification:
         return moments, "moments have intervals"

@@ -45,6 +45,7 @@ class Reading:
     robust : whether `sampling` holds for unequal variances.
     square : sum of the squares of the target, public or released; None where it is not known. Subsets need it.
     square_noise : variance of the noise on `square`; 0 where it is public.
+    clustered : whether `sampling` holds for rows of one person that depend on each other: `n_rows` are persons.
     expansion : of a score at a point, how long its rows are; None for moments.
     largest : mean square of a residual that is taken in all rows in place of an estimate; None for an estimate.
     """
@@ -64,6 +65,7 @@ class Reading:
     robust: bool = False
     square: float | None = None
     square_noise: float = 0.0
+    clustered: bool = False
     expansion: Expansion | None = None
     largest: float | None = None
 

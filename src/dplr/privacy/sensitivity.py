@@ -220,6 +220,21 @@ def meat_replace_one(row_norm: float) -> float:
     return math.sqrt(2) * row_norm**2
 
 
+def clusters_change(longest: float, row_norm: float, half_widths: Sequence[float], records: int) -> float:
+    """L1 sensitivity of the upper triangle of sum s s', s in the convex hull of rows and of rows with the other sign.
+
+    `longest` is the largest L1 norm of a row, `row_norm` its largest L2 norm, and `half_widths` are the largest sizes
+    of its coordinates, empty where they are not known. A unit adds at most (longest^2 + row_norm^2) / 2, and one that
+    replaces another moves the sums by at most twice that, or by that of the cube that holds all rows (functional.md,
+    lemma 18).
+    """
+    one = (longest**2 + row_norm**2) / 2
+    if records == 1:
+        return one
+    cube = (sum(half_widths) ** 2 + sum(width**2 for width in half_widths)) / 2 if half_widths else math.inf
+    return min(2 * one, cube)
+
+
 # ((1 + sqrt 5) / 2)^(5/2), rounded down: up to this weight, times the norm, a Hessian is free (score.md, lemma 1).
 FREE_HESSIAN = 3.330190676
 

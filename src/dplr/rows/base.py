@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from dplr.rows.queries.squares import ScoreSquares
 from dplr.rows.queries.totals import Total
 from dplr.rows.selection import ALL, Selection
 from dplr.solvers.certificate import Objective
+
+if TYPE_CHECKING:
+    from dplr.rows.queries.clusters import PersonScores
 
 Vector = NDArray[np.float64]
 
@@ -47,6 +50,11 @@ class Rows(LossSums):
         """Where the scaled rows lie: must be the geometry that the problem was planned for."""
         return self.prep.geometry
 
+    @property
+    @abstractmethod
+    def units(self) -> int:
+        """Number of units of privacy: of persons, or of rows."""
+
     @abstractmethod
     def of_units(self, units: NDArray[np.int64]) -> NDArray[np.int64]:
         """The rows of the units with these numbers, for sums over some of them."""
@@ -57,6 +65,8 @@ class Rows(LossSums):
     def total(self, query: ColumnMoments, coef: None = None, rows: Selection = ALL) -> Total: ...
     @overload
     def total(self, query: ScoreMoments | ScoreSquares, coef: Vector, rows: Selection = ALL) -> Total: ...
+    @overload
+    def total(self, query: PersonScores, coef: Vector, rows: Selection = ALL) -> Total: ...
     @overload
     def total(self, query: ClippedGradient, coef: Vector, rows: Selection = ALL) -> Total: ...
     @overload

@@ -31,6 +31,11 @@ class RowWeights:
     persons: NDArray[np.int64] | None
     units: int
 
+    def __getitem__(self, rows: Any) -> RowWeights:
+        """The weights of some rows, whose persons keep their numbers."""
+        persons = None if self.persons is None else self.persons[rows]
+        return RowWeights(self.of_rows[rows], persons, self.units)
+
     def take(self, rows: Any) -> RowWeights:
         """The weights of some rows, unchanged: for parts that hold every row of their persons."""
         if self.persons is None:

@@ -295,6 +295,7 @@ def _of(equation: Equation) -> str:
 
 def _covers(reading: Reading, joint: bool) -> str:
     variances = "variances may differ between rows" if reading.robust else "equal variances are assumed"
+    variances = "rows of one person may depend on each other" if reading.clustered else variances
     if reading.estimand is Estimand.LOG_ODDS:
         variances = (
             "rows may depart a little from the logistic model" if reading.robust else "the logistic model is assumed"

@@ -139,8 +139,15 @@ def square_cell(geometry: Geometry) -> tuple[NDArray[np.intp], NDArray[np.intp]]
     return last, last
 
 
-def meat_cells(geometry: Geometry) -> dict[str, tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """The released cells of sum min(u^2, 1) v v': those of the moments, and the constant's, which is private here."""
+def meat_cells(geometry: Geometry, persons: bool = False) -> dict[str, tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """The released cells of sum min(u^2, 1) v v': those of the moments, and the constant's, which is private here.
+
+    Of the squares of persons' scores all cells are: a person may have rows of two levels (functional.md, lemma 18).
+    """
+    if persons:
+        size = geometry.n_coefs
+        pairs = {"diagonal": (np.arange(size), np.arange(size)), "off_diagonal": np.triu_indices(size, 1)}
+        return {MEAT + name: where for name, where in pairs.items() if len(where[0])}
     cells = blocks(geometry, True)
     return {MEAT + name: where for name, where in cells.items() if name != "linear"}
 
@@ -150,17 +157,19 @@ def largest_residual(problem: Problem) -> int:
     return 2 if problem.loss.classification else 1
 
 
-def meat_matrix(geometry: Geometry, released: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64] | None:
-    """The symmetric matrix of sum min(u^2, 1) v v' from released numbers; None where it was not released."""
-    cells = meat_cells(geometry)
+def meat_matrix(problem: Problem, released: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64] | None:
+    """The symmetric matrix of sum min(u^2, 1) v v', or that of persons; None where it was not released."""
+    geometry, persons = problem.geometry, problem.unit.person is not None
+    cells = meat_cells(geometry, persons)
     if not cells.keys() <= released.keys():
         return None
     size = geometry.n_coefs
     matrix = np.zeros((size, size))
     for name, (rows, columns) in cells.items():
         matrix[rows, columns] = matrix[columns, rows] = released[name]
-    hot, factor = derived(geometry)
-    matrix[hot, hot] = factor * matrix[hot, size - 1]
+    if not persons:
+        hot, factor = derived(geometry)
+        matrix[hot, hot] = factor * matrix[hot, size - 1]
     return matrix
 
 

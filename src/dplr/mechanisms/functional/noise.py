@@ -67,13 +67,22 @@ def _with_pure_meat(
         meat_change, calibration.rest_of(eps, moments_eps), tuple(weights.values()), tuple(meat.values())
     )
     released |= _releases(meat, charged, Law.DISCRETE_LAPLACE, noises, weights)
-    share = f"{100 * PURE_MEAT_SHARE:g} % of eps for the squared residuals times rows"
+    share = f"{100 * PURE_MEAT_SHARE:g} % of eps for the {_squares_of(problem)}"
     return released, f"{moments_words}; {share}, L1 sensitivity {meat_change:.6g}"
 
 
+def _squares_of(problem: Problem) -> str:
+    """The second part of the release in words."""
+    return "squared residuals times rows" if problem.unit.person is None else "squares of the persons' scores"
+
+
 def meat_sensitivity(problem: Problem) -> float:
-    """L1 sensitivity of the released cells of sum min(u^2, 1) v v' at any point (functional.md, lemma 16)."""
+    """L1 sensitivity of the released cells of sum min(u^2, 1) v v' at any point (functional.md, lemmas 16 and 18)."""
     geometry, records = problem.geometry, problem.neighbouring.records_changed
+    if problem.unit.person is not None:
+        longest = moments_sensitivity(geometry, Neighbouring.ADD_REMOVE, 1.0, 0.0)
+        widths = () if geometry.half_width is None else geometry.half_widths
+        return sensitivity.clusters_change(longest, geometry.row_norm, widths, records)
     added = moments_sensitivity(geometry, Neighbouring.ADD_REMOVE, 0.0, 1.0)
     replaced = moments_sensitivity(geometry, Neighbouring.REPLACE_ONE, 0.0, 1.0)
     longest = moments_sensitivity(geometry, Neighbouring.ADD_REMOVE, 1.0, 0.0)
@@ -122,7 +131,7 @@ def _with_meat(
         if noise is None:
             raise ValueError(sentence("eps", "is out of the range of the Gaussian noise", eps, "Use a larger eps."))
         released |= _releases(part, noise[0], Law.DISCRETE_GAUSSIAN, noise[1], weights)
-    words = f"{100 * MEAT_SHARE:g} % of mu^2 for the squared residuals times rows, L2 sensitivity {meat_bound:.6g}"
+    words = f"{100 * MEAT_SHARE:g} % of mu^2 for the {_squares_of(problem)}, L2 sensitivity {meat_bound:.6g}"
     return released, Gaussian(mu), f"{named}; {words}"
 
 

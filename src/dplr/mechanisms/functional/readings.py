@@ -35,22 +35,28 @@ UNEQUAL = (
 def missing_for_intervals(plan: Plan) -> str:
     """The reason why a release allows no intervals; empty where it does."""
     lacking = missing_for_equation(plan.problem, plan.statement.released)
-    squares = meat_cells(plan.problem.geometry).keys() <= plan.statement.released.keys()
+    squares = plan.problem.unit.person is not None or _has_squares(plan.problem, plan.statement.released)
     return UNEQUAL if not lacking and plan.problem.loss.classification and not squares else lacking
 
 
 def missing_for_equation(problem: Problem, names: Collection[str]) -> str:
     """Why blocks of these names do not suffice for the noisy equation and its noise; empty where they do."""
-    if problem.unit.person is not None:
-        return "rows of one person depend on each other, and what it releases does not show how much"
-    if problem.unit.weighted and not meat_cells(problem.geometry).keys() <= set(names):
+    persons = problem.unit.person is not None
+    if problem.unit.weighted and not _has_squares(problem, names):
+        if persons:
+            return "rows of one person depend on each other; FunctionalMechanism(intervals='robust') shows how much"
         return "rows that count differently have no common variance; fit with intervals='robust'"
-    if not problem.loss.classification and SQUARE not in names:
+    if not problem.loss.classification and SQUARE not in names and not persons:
         return "sum y^2 was not released; fit with calibration='tight' and intervals='on'"
     if problem.counts_units and not problem.geometry.intercept:
         remedy = "" if problem.unit.weighted else ", or take neighbouring='replace_one'"
         return f"nothing tells the number of rows; fit an intercept{remedy}"
     return ""
+
+
+def _has_squares(problem: Problem, names: Collection[str]) -> bool:
+    """Whether squared residuals, or the squares of the persons' scores, are among the blocks."""
+    return meat_cells(problem.geometry, problem.unit.person is not None).keys() <= set(names)
 
 
 def readings(plan: Plan, problem: Problem, parts: Sequence[Mapping[str, NDArray[np.float64]]]) -> list[Reading]:
@@ -71,8 +77,9 @@ def _reading(plan: Plan, problem: Problem, released: Mapping[str, NDArray[np.flo
     cells, tied = _noise(plan, problem)
     n_rows, square, square_noise = _sums(plan, problem, released, matrix, cells)
     vector_noise, size = variance * np.eye(len(vector)), len(vector)
-    meat = meat_matrix(problem.geometry, released)
+    meat = meat_matrix(problem, released)
     if meat is None:
+        assert square is not None
         sampling = classical_sampling(matrix, vector, cells, tied, vector_noise, square, square_noise, n_rows)
     else:
         sampling = robust_sampling(meat * largest_residual(problem) ** 2)
@@ -93,6 +100,7 @@ def _reading(plan: Plan, problem: Problem, released: Mapping[str, NDArray[np.flo
         square=square,
         square_noise=square_noise,
         robust=meat is not None,
+        clustered=problem.unit.person is not None,
     )
 
 
@@ -114,8 +122,11 @@ def _sums(
     released: Mapping[str, NDArray[np.float64]],
     matrix: NDArray[np.float64],
     cells: NDArray[np.float64],
-) -> tuple[float, float, float]:
-    """The number of rows, sum y^2, and the variance of the noise on it. Labels have y^2 = 1."""
+) -> tuple[float, float | None, float]:
+    """The number of units, sum y^2, and the variance of the noise on it. Labels have y^2 = 1.
+
+    Residuals of a smaller model cannot be told for persons: sum y^2 says nothing of how their rows depend on another.
+    """
     iota, count_noise = problem.geometry.intercept, 0.0
     if iota and problem.counts_units:
         n_rows = max(1.0, float(matrix[-1, -1]) / iota**2)
@@ -123,6 +134,8 @@ def _sums(
     else:
         assert problem.n_rows is not None
         n_rows = float(problem.n_rows)
+    if problem.unit.person is not None:
+        return n_rows, None, 0.0
     if problem.loss.classification:
         return n_rows, n_rows, count_noise
     return n_rows, float(released[SQUARE][0]), plan.statement.released[SQUARE].deviation ** 2

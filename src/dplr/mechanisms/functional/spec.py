@@ -17,7 +17,7 @@ from dplr._kit.progress import Track, silent
 from dplr._kit.validation import check_choice, real_number, sentence
 from dplr.inference.reading import Reading
 from dplr.mechanisms.drawing import noisy_blocks
-from dplr.mechanisms.functional import ABOUT
+from dplr.mechanisms.functional import ABOUT, squares
 from dplr.mechanisms.functional import moments as layout
 from dplr.mechanisms.functional.moments import SQUARE, moment_matrix, one_class
 from dplr.mechanisms.functional.noise import diagonal_deviation, gaussian_release, gradient_noise, laplace_release
@@ -35,7 +35,6 @@ from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
 from dplr.rows.queries.clipped import on_coef_grid
-from dplr.rows.queries.meat import meat_moments
 from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.totals import Total
 from dplr.solvers import adassp_ridge, count_kept, is_positive_definite, solve_quadratic
@@ -79,7 +78,7 @@ class FunctionalMechanism(Tabled, Refitting):
         `"on"` releases sum y^2 of a numeric target too, from which confidence intervals learn how far rows are from the
         model; `"off"` does not. Under replace_one it is free or costs less than 1 % of noise, under add_remove 1 to 3
         %. `"robust"` also spends 15 % of mu^2, or of a pure eps, on squared residuals, for intervals that hold where
-        variances differ between rows, as they always do for labels; two labels or a number.
+        variances differ between rows, as for labels, and where rows of one person depend on each other.
     columns : tuple of int or None, default=None
         Positions in `coef_` of the columns that the model is made of, the others having a coefficient of 0; None for
         all. Post-processing: the moments of all columns are released (`refit` takes names).
@@ -221,7 +220,7 @@ class FunctionalMechanism(Tabled, Refitting):
             raise ValueError(sentence("aim", rule, AIMS[1], remedy))
         spec = self.unbiased(problem.loss)
         robust = self.intervals == "on" and self.calibration == "tight" and self.unbounded != "rerun"
-        return replace(spec, intervals="robust") if robust and problem.unit.person is None else spec
+        return replace(spec, intervals="robust") if robust else spec
 
     def unbiased(self, loss: Loss) -> FunctionalMechanism:
         """The spec without a ridge, with a lower floor, and with "stein" for the logistic loss. Private."""
@@ -297,9 +296,8 @@ class FunctionalMechanism(Tabled, Refitting):
         self._kept(problem)
         if self.intervals == "robust" and self.calibration == "paper":
             raise ValueError(sentence("intervals", "must be 'on' or 'off' with calibration='paper'", self.intervals))
-        if self.intervals == "robust" and problem.unit.person is not None:
-            remedy = "Rows of one person depend on each other, and squared residuals of rows do not show it."
-            raise ValueError(sentence("intervals", "must be 'on' or 'off' with persons", self.intervals, remedy))
+        if self.intervals == "robust" and problem.n_rows is not None:
+            squares.check_persons(problem, problem.n_rows)
         if not problem.loss.slope:
             remedy = 'Use mechanism="objective" or "output".'
             rule = f'must be {models_with(lambda loss: loss.slope > 0)} with mechanism="fm"'
@@ -344,12 +342,15 @@ class FunctionalMechanism(Tabled, Refitting):
         cells = layout.blocks(geometry, problem.counts_units)
         # Labels have y^2 = 1; a rerun conditions the noise, so its law is not the one that intervals need.
         numeric = not problem.loss.classification and self.calibration == "tight" and self.unbounded != "rerun"
+        numeric = numeric and problem.unit.person is None  # nothing is made of it
         wanted = self.intervals == "robust" or (self.intervals == "on" and not problem.unit.weighted)
         return cells | {SQUARE: layout.square_cell(geometry)} if numeric and wanted else cells
 
     def _meat(self, problem: Problem) -> dict[str, tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """The released cells of the squared residuals times rows; none except with intervals="robust"."""
-        return layout.meat_cells(problem.geometry) if self.intervals == "robust" else {}
+        return (
+            layout.meat_cells(problem.geometry, problem.unit.person is not None) if self.intervals == "robust" else {}
+        )
 
     def _release(self, rows: Rows, total: Total, plan: Plan, source: Source) -> Fit:
         parts = {name: (total, where, 0) for name, where in self._cells(plan.problem).items()}
@@ -360,12 +361,14 @@ class FunctionalMechanism(Tabled, Refitting):
             released = noisy_blocks(parts, plan, source)
         coef = self.solve(plan, released)
         if cells := self._meat(plan.problem):
-            geometry = plan.problem.geometry
-            largest = layout.largest_residual(plan.problem)
-            query = meat_moments(geometry.d, geometry.intercept > 0, geometry.row_norm, largest)
-            squares = rows.total(query, on_coef_grid(self._least_squares(plan, released)))
-            released |= noisy_blocks({name: (squares, where, 0) for name, where in cells.items()}, plan, source)
+            total = squares.squares_at(rows, plan.problem, on_coef_grid(self._least_squares(plan, released)))
+            released |= noisy_blocks({name: (total, where, 0) for name, where in cells.items()}, plan, source)
         return Fit(coef, plan.statement, released)
+
+    def check_rows(self, rows: Rows, problem: Problem) -> None:
+        """Refuse more persons than have room for their scores."""
+        if self.intervals == "robust":
+            squares.check_persons(problem, rows.units)
 
     def models_of(self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]]) -> list[NDArray[np.float64]]:
         """Solve anew for every model: that of two classes or of a number, or of each class against the rest."""

@@ -240,7 +240,7 @@ def as_numbers(y: NDArray[Any]) -> NDArray[Any]:
     return y.view(np.uint8) if y.dtype.char == "?" else y
 
 
-def _of(weights: Weights, rows: Any) -> Weights:
+def _of(weights: Any, rows: Any) -> Any:
     """The weights of some rows, if rows have any."""
     return None if weights is None else weights[rows]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
@@ -124,6 +125,16 @@ class ArrayRows(Rows):
         part = self._reader.selected(rows)
         total = sum_exact(functools.partial(part.sum, query, coef), len(part), self._parts(query, len(part)))
         return marked(total, self._reader.marks)
+
+    def sum_of_units(self, query: Any, coef: Any) -> Total:
+        """Sum a query that asks for the person of each row; faults are left to the caller.
+
+        All threads would write into one array, so there is one.
+        """
+        weights: Any = self._weights  # with their persons, which no other query is told
+        reader = dataclasses.replace(self._reader, weights=weights)
+        total: Total = marked(reader.sum(query, coef, (0, len(reader))), self._reader.marks)
+        return total
 
     def loss_sum(self, query: LossGradient, coef: NDArray[np.float64], rows: Selection = ALL) -> RealTotal:
         """Sum a loss in float64; faults are left to the caller.

@@ -23,10 +23,11 @@ class PersonCounts:
     crash counts once.
     """
 
-    __slots__ = ("_counts",)
+    __slots__ = ("_counts", "_numbers")
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
+        self._numbers: dict[str, int] | None = None
 
     def add(self, ids: Any) -> PersonCounts:
         """These counts and the rows of one more part; rows without a readable id count for nobody."""
@@ -50,8 +51,18 @@ class PersonCounts:
 
     def rows_of(self, ids: Any) -> NDArray[np.int64]:
         """(n,) the number of counted rows of each row's person; 0 for nobody, and for whoever was not counted."""
+        return self.weighed(ids)[1]
+
+    def weighed(self, ids: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(n,) the number of each row's person, one for all parts, and that of `rows_of`; 0 and 0 for nobody."""
+        if self._numbers is None:
+            self._numbers = {text: number for number, text in enumerate(self._counts)}
         persons = read_ids(ids)
-        return persons.of_persons(np.array([self._counts.get(text, 0) for text in persons.numbers.texts()], np.int64))
+        texts = persons.numbers.texts()
+        numbers, counts = (
+            np.array([of.get(text, 0) for text in texts], np.int64) for of in (self._numbers, self._counts)
+        )
+        return persons.of_persons(numbers), persons.of_persons(counts)
 
     def __len__(self) -> int:
         """Return the number of persons."""

@@ -88,9 +88,11 @@ def weights_of(
     Parameters are as there; `counts` are of the whole table, whose ids were checked when they were counted.
     """
     weights = None if sample_weight is None else _read_weights(n, sample_weight, weight_max, strict)
-    rows = np.broadcast_to(np.int64(1), n) if counts is None else counts.rows_of(person)
-    of_rows = shares(rows, rows_per_person, weights, weight_max, factors)
-    return RowWeights(of_rows, None, n if counts is None else max(1, len(counts)))
+    if counts is None:
+        one_each = np.broadcast_to(np.int64(1), n)
+        return RowWeights(shares(one_each, rows_per_person, weights, weight_max, factors), None, n)
+    persons, rows = counts.weighed(person)
+    return RowWeights(shares(rows, rows_per_person, weights, weight_max, factors), persons, max(1, len(counts)))
 
 
 def shares(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr.bounds.scaling import Prep
-from dplr.problem.losses import huber_residual
+from dplr.problem.losses import Loss, huber_residual
 from dplr.rows.queries.score import MULTIPLIER_BITS, ScoreMoments, ScorePartial, Vector
 from dplr.rows.weights import Weights
 
@@ -25,24 +25,34 @@ class MeatMoments(ScoreMoments):
     Sensitivity: sensitivity.meat_*.
     """
 
+    @property
+    def one(self) -> int:
+        """The largest residual that counts, in units of residuals: a power of two."""
+        return int(self.gradient.per_unit) * int(self.loss.lipschitz)
+
     def add_block(
         self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: Vector, out: ScorePartial, weights: Weights = None
     ) -> None:
         """Add the sums of a block at `coef` (q,); labels count as the numbers -1 and 1, an unknown one as 0."""
-        if prep.labels is not None:
-            negative, positive = prep.labels
-            y = np.where(y == positive, 1.0, np.where(y == negative, -1.0, 0.0))
-            prep = replace(prep, labels=None)
+        y, prep = numbered(self.loss, y, prep)
         ScoreMoments.add_block(self, X, y, prep, coef, out, weights)
 
     def multipliers(self, sizes: NDArray[np.int64], one: int) -> NDArray[np.int64]:
         """Sizes of the residuals over L, in units of 2^-30."""
-        multipliers: NDArray[np.int64] = sizes * np.int64(2**MULTIPLIER_BITS // (one * int(self.loss.width)))
+        multipliers: NDArray[np.int64] = sizes * np.int64(2**MULTIPLIER_BITS // self.one)
         return multipliers
 
     def factors(self, weights: Vector) -> NDArray[np.int64]:
         """The weights in units of 2^-30: they multiply residuals, which are squared."""
         return (weights * 2.0**MULTIPLIER_BITS).astype(np.int64)
+
+
+def numbered(loss: Loss, y: NDArray[Any], prep: Prep) -> tuple[NDArray[Any], Prep]:
+    """Targets and map of a loss of numbers: labels become -1 and 1, an unknown one 0. Others stay as they are."""
+    if prep.labels is None or loss.classification:
+        return y, prep
+    negative, positive = prep.labels
+    return np.where(y == positive, 1.0, np.where(y == negative, -1.0, 0.0)), replace(prep, labels=None)
 
 
 def meat_moments(d: int, intercept: bool, row_norm: float, largest: int = 1) -> MeatMoments:

@@ -73,6 +73,10 @@ class ExactSums(Protocol):
         """Sum an exact query in one pass, a block of rows at a time; faults are left to the caller."""
         ...
 
+    def sum_of_units(self, query: Any, coef: Any) -> Total:
+        """Sum a query that asks for the person of each row; faults are left to the caller."""
+        ...
+
 
 def normalised(hi: NDArray[np.int64], lo: NDArray[np.int64], exponent: int, faults: Faults) -> Total:
     """Carry from the low limb, so that equal sums are equal bits."""
