@@ -84,7 +84,7 @@ def test_without_the_squares_there_is_no_table_and_a_smaller_model_has_none():
     bounds = dplr.Bounds(FEATURES, target=(-9, 9))
     options = {"person": ids, "eps": 5.0, "model": "linear", "bounds": bounds}
     plain = dplr.fit(table, y, mechanism="fm", **options)
-    with pytest.raises(ValueError, match=r"rows of one person depend on each other; Fun"):
+    with pytest.raises(ValueError, match=r"Rows of one person depend on each other; Fun"):
         plain.conf_int()
     est = dplr.fit(table, y, aim="coefficients", **options)
     with pytest.raises(ValueError, match="`columns` must be None with persons"):
