@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from dplr.problem.plan import Plan
     from dplr.rows.streams.source import Stream
     from dplr.rows.tables.survey import Survey
+    from dplr.summary.bands import PredictionIntervals
     from dplr.summary.curves import ColumnCurve, Curves
     from dplr.summary.table import OddsRatio, Summary
 
@@ -83,6 +84,7 @@ __all__ = [
     "OutputPerturbation",
     "Plan",
     "PoissonRegressor",
+    "PredictionIntervals",
     "PrivacyStatement",
     "PrivacyWarning",
     "PrivateSearch",
@@ -142,6 +144,7 @@ _HOMES = {
     "OutputPerturbation": "dplr.mechanisms",
     "Plan": "dplr.problem.plan",
     "PoissonRegressor": "dplr.estimators",
+    "PredictionIntervals": "dplr.summary.bands",
     "PrivacyStatement": "dplr.privacy",
     "PrivateSearch": "dplr.estimators",
     "RandomFourierFeatures": "dplr.estimators",

@@ -394,15 +394,19 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, HasMonoto
         return source_of(self.rng)
 
     def _margins(self, X: Any) -> NDArray[np.float64]:
+        matrix = self._counted_rows(X)
+        if np.size(self.intercept_) > 1:
+            return np.asarray(matrix @ self.coef_.T + self.intercept_, dtype=np.float64)
+        return np.asarray(matrix @ np.ravel(self.coef_) + np.ravel(self.intercept_)[0], dtype=np.float64)
+
+    def _counted_rows(self, X: Any) -> NDArray[np.float64]:
+        """Rows with the columns of `coef_`, as the fit counted such rows."""
         check_is_fitted(self)
         check_map(X, self._record.features)
         prep = self._record.prep
         if prep.layout is None or not prep.layout.named:  # bounds by name ignore all that they do not name
             X = features_alone(X, self.privacy_.unit.person, self._weight_column)
-        matrix = prep.counted(rows_to_predict(self, X, prep.layout))
-        if np.size(self.intercept_) > 1:
-            return np.asarray(matrix @ self.coef_.T + self.intercept_, dtype=np.float64)
-        return np.asarray(matrix @ np.ravel(self.coef_) + np.ravel(self.intercept_)[0], dtype=np.float64)
+        return prep.counted(rows_to_predict(self, X, prep.layout))
 
     def _html_repr(self) -> str:
         """scikit-learn's diagram, and the statement."""

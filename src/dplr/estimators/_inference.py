@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplr._kit.validation import capital, check_flag, real_number, sentence
 from dplr.bounds.layout import Layout
+from dplr.estimators._bands import Banded
 from dplr.estimators._heading import drowned, facts_of, table_without, target_of, title_of
 from dplr.estimators._tests import Tests
 from dplr.fitting.aims import full_factors
@@ -40,7 +41,7 @@ _SEARCHED = ("The model was chosen among several on the same rows; the intervals
 _MONOTONE = "its curves were made monotone after the release, which is about the curves before"
 
 
-class Inference(Tests):
+class Inference(Tests, Banded):
     """Tables, intervals and tests of a fitted model."""
 
     def summary(
@@ -206,6 +207,11 @@ class Inference(Tests):
         """The only one, or those of each label by label."""
         fitted: Any = self
         return results[0] if len(results) == 1 else dict(zip(fitted.classes_.tolist(), results, strict=True))
+
+    def _rows_and_target(self, X: Any) -> tuple[NDArray[np.float64], tuple[float, float] | None]:
+        """Rows as the fit counts them, and the declared bounds of the target."""
+        fitted: Any = self
+        return fitted._counted_rows(X), fitted._record.prep.target
 
     def _columns_of_table(self) -> tuple[Sequence[str], Layout | None]:
         """Names of the columns that a table may have, and what is declared of them."""

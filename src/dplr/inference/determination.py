@@ -63,7 +63,7 @@ class Squares:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Residual:
-    """The residual sum of a coordinate on regressors: its value, weights of the noisy cells, and second-order variance."""
+    """The residual sum of a coordinate: its value, weights of the noisy cells in it, and second-order variance."""
 
     value: float
     cells: Array

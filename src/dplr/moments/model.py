@@ -43,7 +43,8 @@ _LARGEST = (
 class MomentModel(Inference, HasCurves):
     """A linear model of one column on others, computed from released moments; `ReleasedMoments.regress` makes it.
 
-    `summary`, `conf_int`, `wald_test` and `contrast` are those of the estimators, and without ridge.
+    `summary`, `conf_int`, `wald_test`, `contrast` and `predict_interval` are those of the estimators.
+    Their estimates are without ridge.
 
     Parameters
     ----------
@@ -198,6 +199,15 @@ class MomentModel(Inference, HasCurves):
         -------
         A function of X and of the released model: as private as X.
         """
+        matrix = self._rows(X)[:, self._columns.kept]
+        return np.clip(matrix @ self.coef_ + self.intercept_, *self._ends)
+
+    def _rows_and_target(self, X: Any) -> tuple[NDArray[np.float64], Pair | None]:
+        """Rows of all columns, and the declared bounds of the target, as in `Inference`."""
+        return self._rows(X), self._ends
+
+    def _rows(self, X: Any) -> NDArray[np.float64]:
+        """Rows with all columns of the layout, clipped to their bounds."""
         layout, table = self._columns.layout, None if type(X) is np.ndarray else as_table(X)
         rows: Any = np.asarray(X) if table is None else table
         if layout.named and table is None:
@@ -206,8 +216,7 @@ class MomentModel(Inference, HasCurves):
         if not layout.named and (len(rows.shape) != 2 or rows.shape[1] != len(layout.columns)):
             raise ValueError(sentence("X", f"must have the columns {list(layout.features)[:20]}", rows.shape))
         low, high = np.array(layout.pairs, np.float64).T
-        matrix = np.clip(predictors(rows, layout), low, high)[:, self._columns.kept]
-        return np.clip(matrix @ self.coef_ + self.intercept_, *self._ends)
+        return np.clip(predictors(rows, layout), low, high)
 
     @property
     def _ends(self) -> Pair:
