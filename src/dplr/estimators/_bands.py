@@ -13,7 +13,7 @@ class Banded:
     """Intervals of predictions, of whatever makes a `Subject` and counts rows."""
 
     def predict_interval(
-        self, X: Any, *, level: float = 0.95, kind: str = "mean", coef_bound: float | None = None
+        self, X: Any, *, level: float = 0.95, kind: str = "mean", effect_bound: float | None = None
     ) -> Any:
         """Compute an interval for the mean of each row, or for a new row, that counts sampling and privacy noise.
 
@@ -26,8 +26,8 @@ class Banded:
         kind : {"mean", "row"}, default="mean"
             `"mean"`, the mean of all rows like this one, or the probability of its label; `"row"`, the target of one
             new row: the residual deviation is added, as of normal residuals with equal variances.
-        coef_bound : float or None, default=None
-            Largest norm of the scaled coefficients that you vouch for, as in `summary`.
+        effect_bound : float or None, default=None
+            Largest effect of a column that noise drowns, as in `summary`.
 
         Returns
         -------
@@ -63,4 +63,4 @@ class Banded:
         subject = model._own_subject()
         rows, target = model._rows_and_target(X)
         names, _ = model._columns_of_table()
-        return model._by_label(bands(subject, tuple(names), rows, kind, level, target, coef_bound))
+        return model._by_label(bands(subject, tuple(names), rows, kind, level, target, effect_bound))

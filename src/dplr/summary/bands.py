@@ -88,13 +88,13 @@ def bands(
     kind: str,
     level: float,
     target: tuple[float, float] | None,
-    coef_bound: float | None,
+    effect_bound: float | None,
 ) -> list[PredictionIntervals]:
     """The intervals of each model of a table at rows (n, columns) of these names; finite ends lie within `target`."""
     places = [names.index(name) for name in subject.names if name != INTERCEPT]
     constant = [np.ones((len(rows), 1))] if INTERCEPT in subject.names else []
     weights = np.hstack([rows[:, places], *constant])
-    return [_bands(subject, equation, weights, kind, level, target, coef_bound) for equation in subject.equations]
+    return [_bands(subject, equation, weights, kind, level, target, effect_bound) for equation in subject.equations]
 
 
 def _bands(
@@ -104,13 +104,13 @@ def _bands(
     kind: str,
     level: float,
     target: tuple[float, float] | None,
-    coef_bound: float | None,
+    effect_bound: float | None,
 ) -> PredictionIntervals:
     contrasts, added = weights @ equation.contrasts, weights @ equation.added
     estimate, low, high = added.copy(), added.copy(), added.copy()
     some = np.any(contrasts, axis=1)  # a row of zeros without a constant: its mean is 0
     if some.any():
-        ends = intervals(equation.reading, contrasts[some], level, False, coef_bound)
+        ends = intervals(equation.reading, contrasts[some], level, False, equation.bound(effect_bound))
         for numbers, part in ((estimate, ends.estimate), (low, ends.low), (high, ends.high)):
             numbers[some] += part
     estimand = equation.reading.estimand
