@@ -155,7 +155,8 @@ def test_a_level_that_the_others_make_up_for_is_left_out_of_a_score_wherever_it_
         noise = np.zeros((5, 5))
         given = Reading(
             matrix=hessian, vector=V.T @ (y - p), cells=noise + 1e-4, tied=np.zeros(5), vector_noise=np.eye(5),
-            sampling=hessian, laplace=False, center=center, sizes=np.full(len(center), 0.5), estimand=Estimand.LOG_ODDS, n_rows=4000.0,
+            sampling=hessian, laplace=False, center=center, sizes=np.full(5, 0.5),
+            estimand=Estimand.LOG_ODDS, n_rows=4000.0,
             expansion=Expansion(1.5, np.array([0.5, 0.5, 0.5, 0.5, 0.5])),
         )  # fmt: skip
         return intervals(given.referenced(keep, null), np.eye(4))

@@ -1,5 +1,6 @@
 """Intervals by inversion of the score: against an optimiser, against least squares, and laws that hold exactly."""
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -12,12 +13,8 @@ from dplr.inference.intervals import (
     BOUNDED,
     DECLARED,
     NARROWLY,
-    SURE,
     UNBOUNDED,
-    _Search,
-    _start,
     _widening,
-    box_of,
     consistent,
     intervals,
     score_test,
@@ -25,6 +22,7 @@ from dplr.inference.intervals import (
 from dplr.inference.noise import covariance, fourth, weights
 from dplr.inference.reading import Reading
 from dplr.inference.score import correlation, ends, lowest, outside, quantile, statistic
+from dplr.inference.search import SURE, Search, box_of, start_of
 from dplr.privacy.estimand import Estimand
 
 Z = stats.norm.ppf(0.975)
@@ -73,7 +71,7 @@ def test_ends_are_where_a_general_optimiser_finds_them(seed, hot):
     wide = box_of(given).own
     solution = np.abs(np.linalg.solve(given.matrix, given.vector))
     for box in (wide, 1.02 * solution + 0.02):  # the second one cuts the set
-        middle, _ = lowest(given, box, _start(given, box))
+        middle, _ = lowest(given, box, start_of(given, box))
         twice = np.vstack([contrasts, contrasts])
         points, found = ends(given, twice, signs, middle, box, Z)
         assert found.all()
@@ -231,7 +229,7 @@ def hardly_identified(seed, smallest):
 @pytest.mark.parametrize(("seed", "smallest"), [(0, 1.0), (49, 1.0), (13, 2.0), (24, 2.0)])
 def test_an_end_behind_which_the_set_goes_on_is_not_taken_for_one(seed, smallest):
     given, which = hardly_identified(seed, smallest), np.array([3])
-    search = _Search.of(given, np.eye(4), box_of(given))
+    search = Search.of(given, np.eye(4), box_of(given))
     box = search.box[3]
     near, reached = ends(given, np.eye(4)[[3, 3]], np.array([-1.0, 1.0]), search.middle, box, Z)
     points, success = search.ends(which, Z)
@@ -295,7 +293,7 @@ def test_intervals_are_nested_in_the_level_also_beside_a_drowned_column():
     for seed in range(10):
         given, _ = with_a_rare_flag(seed)
         found = [intervals(given, np.eye(4), level) for level in levels]
-        for narrower, wider in zip(found, found[1:], strict=False):
+        for narrower, wider in itertools.pairwise(found):
             both = wider.verdict != UNBOUNDED
             assert np.all(narrower.verdict[both] != UNBOUNDED)
             assert np.all(wider.low[both] <= narrower.low[both])
@@ -467,7 +465,7 @@ def test_an_interval_that_is_barely_bounded_is_wider_by_the_noise_on_the_matrix(
     assert found.bounded_to[0] == pytest.approx(1 - 2 * stats.norm.sf(4.5 - 1 / 8), rel=1e-5)
     share = float(correlation(barely, one, found.low[:, None])[0])
     assert least <= share <= most
-    firm, _ = _Search.of(barely, contrast, box_of(barely)).ends(np.zeros(1, int), Z + (SURE - Z) * share)
+    firm, _ = Search.of(barely, contrast, box_of(barely)).ends(np.zeros(1, int), Z + (SURE - Z) * share)
     assert found.low[0] == pytest.approx(firm.min(), rel=1e-3)
     # P-values and intervals agree: what an end excludes has a p-value of 5 %.
     at_the_end = score_test(barely, contrast, found.low)
@@ -486,7 +484,8 @@ def test_reported_intervals_hold_the_truth_also_where_few_are_reported():
         one = np.ones((1, 1))
         exact = Reading(
             matrix=matrix * one, vector=np.ones(1), cells=one, tied=np.zeros(1), vector_noise=1e-6 * one,
-            sampling=1e-6 * one, laplace=False, center=np.zeros(1), sizes=np.ones(1), estimand=Estimand.MEAN, n_rows=1000.0,
+            sampling=1e-6 * one, laplace=False, center=np.zeros(1), sizes=np.ones(1),
+            estimand=Estimand.MEAN, n_rows=1000.0,
         )  # fmt: skip
         found = intervals(exact, np.eye(1))
         tables[matrix] = found.low[0], found.high[0], found.verdict[0] != UNBOUNDED

@@ -197,9 +197,7 @@ def test_nested_models_of_moments_are_compared():
     with pytest.raises(ValueError, match="same target"):
         dplr.compare(large, released.regress("age", ["hours"]))
     with pytest.raises(ValueError, match="same release"):
-        dplr.compare(
-            large, dplr.release_moments(table.assign(pay=pay), bounds=bounds, eps=3.0).regress("pay", ["age"])
-        )
+        dplr.compare(large, dplr.release_moments(table.assign(pay=pay), bounds=bounds, eps=3.0).regress("pay", ["age"]))
 
 
 def test_a_statistic_is_printed_where_its_tail_is_the_p_value():

@@ -34,9 +34,7 @@ def title_of(fitted: Any) -> str:
     return f"{MODELS[getattr(fitted, '_kind', 'logistic')]} by {about.title}"
 
 
-def facts_of(
-    statement: PrivacyStatement, target: str, n_rows: float | None, summed: bool = False
-) -> dict[str, str]:
+def facts_of(statement: PrivacyStatement, target: str, n_rows: float | None, summed: bool = False) -> dict[str, str]:
     """The facts of a table: the target, the number of units or, `summed`, of their weights, and the cost."""
     n = "unknown" if n_rows is None else f"{n_rows:,.0f}"
     if n_rows is not None and statement.neighbouring is Neighbouring.ADD_REMOVE:

@@ -13,7 +13,7 @@ from dplr._kit.validation import capital, sentence
 from dplr.bounds.kinds import Bins, Levels
 from dplr.bounds.layout import Layout
 from dplr.fitting.one_vs_rest import plan_models
-from dplr.inference.intervals import SURE
+from dplr.inference.search import SURE
 from dplr.mechanisms import as_mechanism
 from dplr.mechanisms.protocol import AIMS, Mechanism, Tabled
 from dplr.problem.losses import LOGISTIC, SQUARED, model_of, models_with

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,31 +11,20 @@ from scipy import special
 
 from dplr._kit.validation import real_number, sentence
 from dplr.inference.noise import weights
-from dplr.inference.reading import EFFECT_BOUNDS, Reading
-from dplr.inference.score import Flags, correlation, ends, kurtosis, lowest, outside, quantile, statistic, variances
+from dplr.inference.reading import Reading
+from dplr.inference.score import Flags, correlation, kurtosis, lowest, outside, quantile, statistic, variances
+from dplr.inference.search import CHOICES, SURE, Box, Search, box_of, finite, start_of, two_sided
 
 Array = NDArray[np.float64]
 
 # What bounds an interval: the released numbers; they do, narrowly; they and the public bound of effects; nothing, and
 # there is no interval.
 BOUNDED, NARROWLY, DECLARED, UNBOUNDED = "bounded", "bounded narrowly", "bounded by effect_bound", "unbounded"
-# An interval is reported where that of 99.9 % is bounded too. Where that of the quantile z + `SURE` is not, noise on
-# the matrix may be why it is reported, and counts as the largest of `_CHOICES` (intervals.md, section 3).
-_CHOICES = 50
-SURE = -float(special.ndtri(0.05 / _CHOICES / 2))
 # A p-value and an interval contradict each other where they do by more than this factor of the level: the tails are
 # read at two points, the end and the hypothesis, so that they may differ a little.
 _APART = 1.5
-# The bound of a coefficient that the released numbers bound, over that of others.
-_WIDER = 4.0
-# Half of an interval that says little more than the bounds do, over what these leave.
-_VACUOUS = 0.9
-# The second search for an end starts this many half-widths away.
-_BEYOND = 3.0
 # Halvings of the range in which the quantile lies up to which an interval is bounded.
 _HALVINGS = 8
-# Where a search does not end, another one goes from end to end of these parts of the quantile.
-_PARTS = 0.2, 0.4, 0.6, 0.8
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -131,7 +118,7 @@ def intervals(
     """
     contrasts = _checked_contrasts(reading, contrasts)
     alpha = (1 - check_level(level)) / (max(len(contrasts), 1) if joint else 1)
-    search = _Search.of(reading, contrasts, box_of(reading, effect_bound))
+    search = Search.of(reading, contrasts, box_of(reading, effect_bound))
     points, verdict, bounded_to = _surely(search, alpha)
     origin = contrasts @ reading.center
     pair = np.sort(reading.factor * (origin + np.einsum("smq,mq->sm", points, contrasts)), axis=0)
@@ -142,7 +129,7 @@ def intervals(
     weakest, direction = weakness(reading)
     return Intervals(
         estimate=np.where(inside, exact, np.nan),
-        std_error=np.where(verdict == NARROWLY, np.nan, (high - low) / (2 * _quantile(alpha))),
+        std_error=np.where(verdict == NARROWLY, np.nan, (high - low) / (2 * two_sided(alpha))),
         low=low,
         high=high,
         noise_share=np.where(bounded, _noise_share(search, points), np.nan),
@@ -240,10 +227,10 @@ def _least(reading: Reading, box: Array, contrasts: Array, goal: Array) -> tuple
     One search begins at the nearest point in the metric of the statistic, the other at the shortest one.
     """
     zero = np.zeros(len(reading.vector))
-    middle, _ = lowest(reading, box, _start(reading, box))
+    middle, _ = lowest(reading, box, start_of(reading, box))
     curvature = statistic(reading, middle[None], box).curvature[0]
     value, point = math.nan, zero
-    across = np.linalg.pinv(curvature) @ contrasts.T if _finite(curvature) else contrasts.T
+    across = np.linalg.pinv(curvature) @ contrasts.T if finite(curvature) else contrasts.T
     for way in (across, contrasts.T):
         step = np.linalg.lstsq(contrasts @ way, goal - contrasts @ middle, rcond=None)[0]
         phi, success = lowest(reading, box, middle + way @ step, contrasts)
@@ -255,7 +242,7 @@ def _least(reading: Reading, box: Array, contrasts: Array, goal: Array) -> tuple
 
 def weakness(reading: Reading) -> tuple[float, Array]:
     """Smallest eigenvalue of the matrix over the deviation of the noise along its eigenvector, and that vector."""
-    if not _finite(reading.matrix):
+    if not finite(reading.matrix):
         return math.nan, np.full(len(reading.vector), np.nan)
     eigenvalues, vectors = np.linalg.eigh(reading.matrix)
     direction = np.asarray(vectors[:, 0])
@@ -265,96 +252,12 @@ def weakness(reading: Reading) -> tuple[float, Array]:
     return (value / deviation if deviation else math.copysign(math.inf, value)), direction
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Search:
-    """The search for the ends of contrasts (m, q): from `middle`, where the statistic is lowest, within boxes (m, q)."""
-
-    reading: Reading
-    contrasts: Array
-    box: Array
-    nuisance: Array
-    middle: Array
-    success: bool
-
-    @classmethod
-    def of(cls, reading: Reading, contrasts: Array, box: Box) -> _Search:
-        """The search of all of these contrasts."""
-        middle, success = lowest(reading, box.own, _start(reading, box.own))
-        if success:
-            middle, success = lowest(reading, box.nuisance, middle)
-        return cls(reading, contrasts, box.of(contrasts), box.nuisance, middle, success and not reading.far)
-
-    def ends(self, which: NDArray[np.intp], z: float | Array, widening: float = 0.0) -> tuple[Array, Flags]:
-        """Points (2, k, q) at which contrasts `which` are smallest and largest, and whether the search ended (k,).
-
-        A second search begins beyond the ends, since a set that is not convex may go on there: the farther ends count.
-        """
-        m, contrasts = len(which), np.tile(self.contrasts[which], (2, 1))
-        signs, quantiles = np.repeat([-1.0, 1.0], m), np.tile(np.broadcast_to(z, m), 2)
-        case = _Ends(self.reading, contrasts, signs, np.tile(self.box[which], (2, 1)), quantiles, widening)
-        points, success = case.of(np.arange(2 * m), self.middle)
-        points, success = case.farther(points, success, np.arange(2 * m), self.middle + _BEYOND * (points - self.middle))
-        if len(rest := np.flatnonzero(~success)):
-            points, success = case.farther(points, success, rest, case.steps(rest, self.middle))
-        points = points.reshape(2, m, -1)
-        place = np.einsum("smq,mq->sm", points, self.contrasts[which])
-        return points, success.reshape(2, m).all(axis=0) & (place[1] > place[0]) & self.success
-
-    def bounded(self, which: NDArray[np.intp], z: float | Array) -> Flags:
-        """Whether contrasts `which` are bounded by more than the assumption about the coefficients themselves.
-
-        The coefficients that a contrast is about are inside their wider bounds at both ends; and where some coefficient
-        is at its bound, the interval is shorter than what the bounds alone leave to the contrast: a column that
-        another one makes up for would else be bounded by the bound of that.
-        """
-        points, success = self.ends(which, z)
-        contrasts = self.contrasts[which]
-        beyond = outside(self.reading, points, self.box[which])
-        own = np.any(beyond & (contrasts != 0), axis=(0, 2))
-        length = np.abs(np.einsum("mq,mq->m", points[1] - points[0], contrasts)) / 2
-        vacuous = np.any(beyond, axis=(0, 2)) & (length > _VACUOUS * (np.abs(contrasts) @ self.nuisance))
-        return np.asarray(success & ~own & ~vacuous)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _Ends:
-    """Ends (k, q) of contrasts (k, q) on these sides (k,), in boxes (k, q), at quantiles (k,)."""
-
-    reading: Reading
-    contrasts: Array
-    signs: Array
-    box: Array
-    quantiles: Array
-    widening: float
-
-    def of(self, which: NDArray[np.intp], start: Array, part: float = 1.0) -> tuple[Array, Flags]:
-        """The ends `which` that searches from `start` come to, at this part of the quantile."""
-        case = self.reading, self.contrasts[which], self.signs[which]
-        return ends(*case, start, self.box[which], part * self.quantiles[which], self.widening)
-
-    def farther(self, points: Array, success: Flags, which: NDArray[np.intp], start: Array) -> tuple[Array, Flags]:
-        """The farther of these ends and those `which` that searches from `start` come to."""
-        also, reached = self.of(which, start)
-        ahead = self.signs[which] * np.sum((also - points[which]) * self.contrasts[which], axis=1) > 0
-        better = reached & (~success[which] | ahead)
-        points, success = points.copy(), success.copy()
-        points[which[better]], success[which] = also[better], success[which] | reached
-        return points, success
-
-    def steps(self, which: NDArray[np.intp], start: Array) -> Array:
-        """Where to start at the quantiles: at the ends of smaller ones, one after the other."""
-        for part in _PARTS:
-            points, reached = self.of(which, start, part)
-            start = np.where(reached[:, None], points, start)
-        return np.asarray(start)
-
-
-def _surely(search: _Search, alpha: float) -> tuple[Array, NDArray[np.str_], Array]:
+def _surely(search: Search, alpha: float) -> tuple[Array, NDArray[np.str_], Array]:
     """The ends of what is bounded at the quantile `SURE` too: by more than noise that made a direction strong.
 
     What is not bounded at `SURE` beyond the level's quantile has wider ends, and the level up to which it is bounded.
     """
-    z, m = _quantile(alpha), len(search.contrasts)
+    z, m = two_sided(alpha), len(search.contrasts)
     every = np.arange(m)
     reported = every[search.bounded(every, max(z, SURE))]
     firm = reported[search.bounded(reported, z + SURE)] if len(reported) else reported
@@ -372,7 +275,7 @@ def _surely(search: _Search, alpha: float) -> tuple[Array, NDArray[np.str_], Arr
     return points, verdict, bounded_to
 
 
-def _bounded_to(search: _Search, which: NDArray[np.intp], low: float, high: float) -> Array:
+def _bounded_to(search: Search, which: NDArray[np.intp], low: float, high: float) -> Array:
     """The level up to which contrasts are bounded that are at the quantile `low`, and not at `high`."""
     least, most = np.full(len(which), low), np.full(len(which), high)
     for _ in range(_HALVINGS):
@@ -384,22 +287,7 @@ def _bounded_to(search: _Search, which: NDArray[np.intp], low: float, high: floa
 
 def _widening(alpha: float) -> float:
     """By how much the quantile grows where all of the error is noise that may have let an interval through."""
-    return _quantile(alpha / _CHOICES) - _quantile(alpha)
-
-
-def _quantile(alpha: float) -> float:
-    """The normal quantile of both tails together."""
-    return -float(special.ndtri(alpha / 2))
-
-
-def _start(reading: Reading, box: Array) -> Array:
-    """The generalised least squares solution with the covariance of the center, within the box."""
-    zero = np.zeros(len(reading.vector))
-    local = statistic(reading, zero[None], box)
-    if not _finite(local.curvature) or not _finite(local.slope):
-        return zero
-    start = np.asarray(np.linalg.lstsq(local.curvature[0], local.slope[0], rcond=None)[0], np.float64)
-    return np.clip(reading.center + start, -box, box) - reading.center if _finite(start) else zero
+    return two_sided(alpha / CHOICES) - two_sided(alpha)
 
 
 def _root(reading: Reading) -> Array:
@@ -410,7 +298,7 @@ def _root(reading: Reading) -> Array:
         return np.full(len(reading.vector), np.nan)
 
 
-def _noise_share(search: _Search, points: Array) -> Array:
+def _noise_share(search: Search, points: Array) -> Array:
     """Part of the variance of the score, in the direction that moves each end, that is noise."""
     local = statistic(search.reading, points, search.box)
     total, private = variances(search.reading, local.weights, points)
@@ -435,44 +323,12 @@ def _of_a_choice(p_value: float, correlation: float) -> float:
     """The level whose interval, widened, ends where one that is not widened ends at the level `p_value`."""
     if not p_value:
         return 0.0
-    goal, low, high = _quantile(p_value), p_value, 1.0
+    goal, low, high = two_sided(p_value), p_value, 1.0
     for _ in range(60):
         middle = math.sqrt(low * high)
-        reached = _quantile(middle) + correlation * _widening(middle) <= goal
+        reached = two_sided(middle) + correlation * _widening(middle) <= goal
         low, high = (low, middle) if reached else (middle, high)
     return high
-
-
-def _finite(values: Array) -> bool:
-    return bool(np.all(np.isfinite(values)))
-
-
-class Box(NamedTuple):
-    """Bounds (q,) of coefficients that a contrast is not about, and the wider ones of those that it is about."""
-
-    nuisance: Array
-    own: Array
-
-    def of(self, contrasts: Array) -> Array:
-        """The bounds for contrasts (..., q)."""
-        return np.where(contrasts != 0, self.own, self.nuisance)
-
-
-@lru_cache(maxsize=16)
-def box_of(reading: Reading, effect_bound: float | None = None) -> Box:
-    """The bounds of the scaled coefficients: those of the effect bound, or that of the estimand.
-
-    The own coefficients of a contrast, and those that the released numbers bound, have `_WIDER` times these: what is
-    told by the data does not depend on the assumption, and a wider bound only makes intervals longer.
-    """
-    value = EFFECT_BOUNDS[reading.estimand] if effect_bound is None else real_number("effect_bound", effect_bound)
-    if not 0 < value < math.inf:
-        raise ValueError(sentence("effect_bound", "must be positive and finite", value))
-    box = np.asarray(value / reading.sizes)
-    own, size = _WIDER * box, len(box)
-    search = _Search.of(reading, np.eye(size), Box(own, own))
-    told = search.bounded(np.arange(size), _quantile(0.05) + SURE)
-    return Box(np.where(told, own, box), own)
 
 
 def check_level(level: float) -> float:
@@ -487,6 +343,6 @@ def _checked_contrasts(reading: Reading, contrasts: Array) -> Array:
     contrasts, q = np.asarray(contrasts, np.float64), len(reading.vector)
     if contrasts.ndim != 2 or contrasts.shape[1] != q:
         raise ValueError(sentence("contrasts", f"must have shape (m, {q}), one row per contrast", contrasts.shape))
-    if not _finite(contrasts) or not np.all(np.any(contrasts, axis=1)):
+    if not finite(contrasts) or not np.all(np.any(contrasts, axis=1)):
         raise ValueError(sentence("contrasts", "must be finite, and no row may be zero", contrasts.tolist()))
     return contrasts

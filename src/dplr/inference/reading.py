@@ -12,9 +12,8 @@ from dplr.inference.expansion import Expansion
 from dplr.inference.sampling import bounded_sampling, classical_sampling, residual_sum
 from dplr.privacy.estimand import Estimand
 
-
-# The largest effect of a column that is counted with, in units of the equation (intervals.md, section 3): the width of a
-# target from -1 to 1, and log odds. An effect is what a flag adds, or a number from the middle of its range to an end.
+# The largest effect of a column that noise drowns, in units of the equation (intervals.md, section 3): the width of a
+# target from -1 to 1, and log odds. An effect is that of a flag, or of a number from the middle of its range to an end.
 EFFECT_BOUNDS = {Estimand.MEAN: 2.0, Estimand.PROBABILITY: 2.0, Estimand.LOG_ODDS: 6.0}
 
 

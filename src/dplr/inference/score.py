@@ -28,7 +28,7 @@ _STEPS, _CALM, _SHORT = 60, 15, 0.6
 # A step ends the search below this part of the half-width, and below that one in the metric of the curvature.
 _ALONG, _ACROSS = 1e-4, 1e-2
 _JITTER = 1e-13
-# Outside its bound b a coefficient adds (`_STEEP` (|theta| - b) / b)^2 to the statistic; no point goes beyond `_FARTHEST` b.
+# Outside its bound b a coefficient adds (`_STEEP` (|theta| - b) / b)^2 to the statistic; none passes `_FARTHEST` b.
 _STEEP, _FARTHEST = 20.0, 2.0
 # Sides of the box that a step is tried with; halvings of a step that leads to more than `_HIGH` times the quantile^2.
 _SIDES, _HALVED, _HIGH = 6, 5, 6.0
@@ -48,7 +48,7 @@ class Model:
     weights: Array
 
     def within(self, theta: Array, box: Array, sides: Array) -> Model:
-        """The model with what coefficients cost beyond their bounds: on these sides (..., q), -1 or 1, and 0 for none."""
+        """The model with the cost of coefficients beyond their bounds: on sides (..., q), -1 or 1, and 0 for none."""
         steep = np.where(sides != 0, (_STEEP / box) ** 2, 0.0)
         beyond, curvature = theta - sides * box, self.curvature.copy()
         np.einsum("...ii->...i", curvature)[...] += steep

@@ -241,9 +241,7 @@ class MomentModel(Inference, HasCurves):
         small = self.reading_ if len(keep) == len(coordinates) + 1 else self.reading_.subset(keep)
         unit = target_unit(self._released, self._target)
         return Subject(
-            equations=[
-                Equation("", small, self._units[np.ix_(keep, keep)], self._added[keep], unit=unit)
-            ],
+            equations=[Equation("", small, self._units[np.ix_(keep, keep)], self._added[keep], unit=unit)],
             names=shown.names,
             references=shown.references,
             title=f"{self._title} from {ABOUT.title}",

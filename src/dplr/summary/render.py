@@ -22,8 +22,8 @@ CANNOT_SAY = "cannot say"
 _MARKS = {DECLARED: "*", NARROWLY: "+"}  # beside an interval
 _LEGEND = {
     DECLARED: "*: counts the largest effect that a drowned column may have (effect_bound).",
-    NARROWLY: "+: barely bounded, up to the level in place of a standard error. Such lines are reported only where noise lets them through, so interval and p-value "
-    "leave more room.",
+    NARROWLY: "+: barely bounded, up to the level in place of a standard error. Such lines are reported only where "
+    "noise lets them through, so interval and p-value leave more room.",
 }
 _SMALLEST_P = 0.001
 _WIDTH = 100

@@ -76,9 +76,8 @@ class FunctionalMechanism(Tabled, Refitting):
         Public guess of ||coef|| in the scaled problem; sets the weight between the blocks.
     intervals : {"on", "off", "robust"}, default="on"
         `"on"` releases sum y^2 of a numeric target too, from which confidence intervals learn how far rows are from the
-        model; `"off"` does not. Under replace_one it is free or costs less than 1 % of noise, under add_remove 1 to 3
-        %. `"robust"` also spends 15 % of mu^2, or of a pure eps, on squared residuals, for intervals that hold where
-        variances differ between rows, as for labels, and where rows of one person depend on each other.
+        model, for at most 1 % of noise (add_remove 3 %); `"off"` does not. `"robust"` also spends 15 % of mu^2, or of a
+        pure eps, on squared residuals, for intervals of unequal variances, as of labels, and of dependent rows.
     columns : tuple of int or None, default=None
         Positions in `coef_` of the columns that the model is made of, the others having a coefficient of 0; None for
         all. Post-processing: the moments of all columns are released (`refit` takes names).

@@ -1,0 +1,164 @@
+"""The search for the ends of contrasts within a box of public bounds (intervals.md, sections 3 and 4)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from dplr._kit.validation import real_number, sentence
+from dplr.inference.reading import EFFECT_BOUNDS, Reading
+from dplr.inference.score import Flags, ends, lowest, outside, statistic
+
+Array = NDArray[np.float64]
+
+# An interval is reported where that of 99.9 % is bounded too. Where that of the quantile z + `SURE` is not, noise on
+# the matrix may be why it is reported, and counts as the largest of `CHOICES` (intervals.md, section 3).
+CHOICES = 50
+SURE = -float(special.ndtri(0.05 / CHOICES / 2))
+# The bound of a coefficient that the released numbers bound, over that of others.
+_WIDER = 4.0
+# Half of an interval that says little more than the bounds do, over what these leave.
+_VACUOUS = 0.9
+# The second search for an end starts this many half-widths away.
+_BEYOND = 3.0
+# Where a search does not end, another one goes from end to end of these parts of the quantile.
+_PARTS = 0.2, 0.4, 0.6, 0.8
+
+
+class Box(NamedTuple):
+    """Bounds (q,) of coefficients that a contrast is not about, and the wider ones of those that it is about."""
+
+    nuisance: Array
+    own: Array
+
+    def of(self, contrasts: Array) -> Array:
+        """The bounds for contrasts (..., q)."""
+        return np.where(contrasts != 0, self.own, self.nuisance)
+
+
+@lru_cache(maxsize=16)
+def box_of(reading: Reading, effect_bound: float | None = None) -> Box:
+    """The bounds of the scaled coefficients: those of the effect bound, or that of the estimand.
+
+    The own coefficients of a contrast, and those that the released numbers bound, have `_WIDER` times these: what is
+    told by the data does not depend on the assumption, and a wider bound only makes intervals longer.
+    """
+    value = EFFECT_BOUNDS[reading.estimand] if effect_bound is None else real_number("effect_bound", effect_bound)
+    if not 0 < value < math.inf:
+        raise ValueError(sentence("effect_bound", "must be positive and finite", value))
+    box = np.asarray(value / reading.sizes)
+    own, size = _WIDER * box, len(box)
+    search = Search.of(reading, np.eye(size), Box(own, own))
+    told = search.bounded(np.arange(size), two_sided(0.05) + SURE)
+    return Box(np.where(told, own, box), own)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Search:
+    """The search for the ends of contrasts (m, q), from `middle`, where the statistic is lowest, in boxes (m, q)."""
+
+    reading: Reading
+    contrasts: Array
+    box: Array
+    nuisance: Array
+    middle: Array
+    success: bool
+
+    @classmethod
+    def of(cls, reading: Reading, contrasts: Array, box: Box) -> Search:
+        """The search of all of these contrasts."""
+        middle, success = lowest(reading, box.own, start_of(reading, box.own))
+        if success:
+            middle, success = lowest(reading, box.nuisance, middle)
+        return cls(reading, contrasts, box.of(contrasts), box.nuisance, middle, success and not reading.far)
+
+    def ends(self, which: NDArray[np.intp], z: float | Array, widening: float = 0.0) -> tuple[Array, Flags]:
+        """Points (2, k, q) at which contrasts `which` are smallest and largest, and whether the search ended (k,).
+
+        A second search begins beyond the ends, since a set that is not convex may go on there: the farther ends count.
+        """
+        m, contrasts = len(which), np.tile(self.contrasts[which], (2, 1))
+        signs, quantiles = np.repeat([-1.0, 1.0], m), np.tile(np.broadcast_to(z, m), 2)
+        case = _Ends(self.reading, contrasts, signs, np.tile(self.box[which], (2, 1)), quantiles, widening)
+        points, success = case.of(np.arange(2 * m), self.middle)
+        beyond = self.middle + _BEYOND * (points - self.middle)
+        points, success = case.farther(points, success, np.arange(2 * m), beyond)
+        if len(rest := np.flatnonzero(~success)):
+            points, success = case.farther(points, success, rest, case.steps(rest, self.middle))
+        points = points.reshape(2, m, -1)
+        place = np.einsum("smq,mq->sm", points, self.contrasts[which])
+        return points, success.reshape(2, m).all(axis=0) & (place[1] > place[0]) & self.success
+
+    def bounded(self, which: NDArray[np.intp], z: float | Array) -> Flags:
+        """Whether contrasts `which` are bounded by more than the assumption about the coefficients themselves.
+
+        The coefficients that a contrast is about are inside their wider bounds at both ends; and where some coefficient
+        is at its bound, the interval is shorter than what the bounds alone leave to the contrast: a column that
+        another one makes up for would else be bounded by the bound of that.
+        """
+        points, success = self.ends(which, z)
+        contrasts = self.contrasts[which]
+        beyond = outside(self.reading, points, self.box[which])
+        own = np.any(beyond & (contrasts != 0), axis=(0, 2))
+        length = np.abs(np.einsum("mq,mq->m", points[1] - points[0], contrasts)) / 2
+        vacuous = np.any(beyond, axis=(0, 2)) & (length > _VACUOUS * (np.abs(contrasts) @ self.nuisance))
+        return np.asarray(success & ~own & ~vacuous)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Ends:
+    """Ends (k, q) of contrasts (k, q) on these sides (k,), in boxes (k, q), at quantiles (k,)."""
+
+    reading: Reading
+    contrasts: Array
+    signs: Array
+    box: Array
+    quantiles: Array
+    widening: float
+
+    def of(self, which: NDArray[np.intp], start: Array, part: float = 1.0) -> tuple[Array, Flags]:
+        """The ends `which` that searches from `start` come to, at this part of the quantile."""
+        case = self.reading, self.contrasts[which], self.signs[which]
+        return ends(*case, start, self.box[which], part * self.quantiles[which], self.widening)
+
+    def farther(self, points: Array, success: Flags, which: NDArray[np.intp], start: Array) -> tuple[Array, Flags]:
+        """The farther of these ends and those `which` that searches from `start` come to."""
+        also, reached = self.of(which, start)
+        ahead = self.signs[which] * np.sum((also - points[which]) * self.contrasts[which], axis=1) > 0
+        better = reached & (~success[which] | ahead)
+        points, success = points.copy(), success.copy()
+        points[which[better]], success[which] = also[better], success[which] | reached
+        return points, success
+
+    def steps(self, which: NDArray[np.intp], start: Array) -> Array:
+        """Where to start at the quantiles: at the ends of smaller ones, one after the other."""
+        for part in _PARTS:
+            points, reached = self.of(which, start, part)
+            start = np.where(reached[:, None], points, start)
+        return np.asarray(start)
+
+
+def two_sided(alpha: float) -> float:
+    """The normal quantile of both tails together."""
+    return -float(special.ndtri(alpha / 2))
+
+
+def start_of(reading: Reading, box: Array) -> Array:
+    """The generalised least squares solution with the covariance of the center, within the box."""
+    zero = np.zeros(len(reading.vector))
+    local = statistic(reading, zero[None], box)
+    if not finite(local.curvature) or not finite(local.slope):
+        return zero
+    start = np.asarray(np.linalg.lstsq(local.curvature[0], local.slope[0], rcond=None)[0], np.float64)
+    return np.clip(reading.center + start, -box, box) - reading.center if finite(start) else zero
+
+
+def finite(values: Array) -> bool:
+    """Whether all numbers are finite."""
+    return bool(np.all(np.isfinite(values)))
