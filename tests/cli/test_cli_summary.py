@@ -59,7 +59,7 @@ def test_a_model_without_intervals_has_a_table_that_says_why_and_refuses_their_o
     assert "No intervals: the coefficients alone do not say" in shown
     command("summary", "objective.json", "-o", "table.csv")
     assert len(pathlib.Path("table.csv").read_text().splitlines()) == 6
-    for option in (["--joint"], ["--level", "0.9"], ["--coef-bound", "2"], ["--column", "age"]):
+    for option in (["--joint"], ["--level", "0.9"], ["--effect-bound", "2"], ["--column", "age"]):
         assert "confidence intervals" in command("summary", "objective.json", *option, code=2).stderr
 
 

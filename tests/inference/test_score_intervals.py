@@ -68,7 +68,7 @@ def test_ends_are_where_a_general_optimiser_finds_them(seed, hot):
     rng = np.random.default_rng(seed)
     contrasts = np.vstack([np.eye(q)[:2], np.eye(q)[-2:], rng.normal(size=(2, q))])
     signs = np.repeat([-1.0, 1.0], len(contrasts))
-    wide = box_of(given).own
+    wide = box_of(given).main
     solution = np.abs(np.linalg.solve(given.matrix, given.vector))
     for box in (wide, 1.02 * solution + 0.02):  # the second one cuts the set
         middle, _ = lowest(given, box, start_of(given, box))
@@ -303,8 +303,8 @@ def test_intervals_are_nested_in_the_level_also_beside_a_drowned_column():
 def test_a_coefficient_that_the_data_bound_does_not_depend_on_the_assumption():
     given = made(13)
     bounds = box_of(given)
-    np.testing.assert_array_equal(bounds.nuisance, bounds.own)
-    moved = replace(given, vector=given.vector + 0.6 * given.matrix @ bounds.own)  # beyond the bound of others
+    np.testing.assert_array_equal(bounds.nuisance, bounds.main)
+    moved = replace(given, vector=given.vector + 0.6 * given.matrix @ bounds.main)  # beyond the bound of others
     found, usual = intervals(moved, np.eye(4)), intervals(moved, np.eye(4), 0.95, False, 1e3)
     assert np.all(found.verdict == BOUNDED)
     np.testing.assert_allclose(found.low, usual.low, atol=1e-3)

@@ -279,12 +279,33 @@ def test_where_noise_drowns_the_moments_the_table_says_that_it_cannot_say():
     assert math.isnan(fitted(0.05, 0, n=300).wald_test("age").p_value)
 
 
-def test_a_declared_bound_of_the_coefficients_bounds_what_the_release_does_not_and_is_marked():
-    est = fitted(0.3, 0, n=1000)
-    assert not any(line.bounded for line in est.summary().lines)
-    table = est.summary(effect_bound=0.5)
-    assert {line.verdict for line in table.lines} == {"bounded by effect_bound"}
-    assert "only the declared effect_bound" in str(table)
+def with_a_rare_level(n=40_000, rare=5):
+    rng = np.random.default_rng(0)
+    work = rng.choice(["clerk", "smith"], n)
+    work[:rare] = "queen"
+    frame = pd.DataFrame({"age": rng.uniform(18, 80, n), "work": work})
+    pay = 300 * frame["age"] + 4000 * (work == "smith") + rng.normal(0, 9000, n)
+    levels = ["clerk", "smith", "queen"]
+    bounds = dplr.Bounds({"age": (18, 80), "work": {"levels": levels}}, target=(0, 60_000))
+    options = {"model": "linear", "mechanism": "fm", "eps": 1.0, "delta": 1e-6, "rng": 1}
+    with pytest.warns(dplr.PrivacyWarning):
+        return dplr.fit(frame, pay, bounds=bounds, **options)
+
+
+def test_a_drowned_level_silences_itself_alone_and_the_table_says_what_it_counts():
+    est = with_a_rare_level()
+    table = est.summary()
+    lines = {line.name: line for line in table.lines}
+    assert [name for name, line in lines.items() if not line.bounded] == ["work=queen"]
+    assert lines["age"].verdict == "bounded by effect_bound"
+    assert "effect up to 60,000 on the mean" in " ".join(table.to_text().split())
+    smaller = est.summary(effect_bound=6000)
+    (age,) = (line for line in smaller.lines if line.name == "age")
+    assert age.high - age.low < 0.9 * (lines["age"].high - lines["age"].low)
+    assert "effect up to 6,000 on the mean" in " ".join(smaller.to_text().split())
+    assert "effect up to" not in fitted(3.0, 1e-6).summary().to_text()  # where nothing depends on it
+    with pytest.raises(ValueError, match="`effect_bound` must be positive"):
+        est.summary(effect_bound=-1)
 
 
 def test_more_than_two_classes_have_a_table_with_a_line_for_each_class():

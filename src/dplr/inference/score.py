@@ -27,7 +27,7 @@ _MOST = 2**21
 _STEPS, _CALM, _SHORT = 60, 15, 0.6
 # A step ends the search below this part of the half-width, and below that one in the metric of the curvature.
 _ALONG, _ACROSS = 1e-4, 1e-2
-_JITTER = 1e-13
+_JITTER, _ROUNDING = 1e-13, 1e-9
 # Outside its bound b a coefficient adds (`_STEEP` (|theta| - b) / b)^2 to the statistic; none passes `_FARTHEST` b.
 _STEEP, _FARTHEST = 20.0, 2.0
 # Sides of the box that a step is tried with; halvings of a step that leads to more than `_HIGH` times the quantile^2.
@@ -123,7 +123,7 @@ def lowest(reading: Reading, box: Array, start: Array, fixed: Array | None = Non
 
     With `fixed` (m, q) only directions that leave ``fixed @ phi`` as it is are taken.
     """
-    free = None if fixed is None else _null_space(fixed)
+    free, least = None if fixed is None else _null_space(fixed), np.full(1, np.inf)
 
     def move_of(model: Model) -> Array:
         if free is None:
@@ -133,12 +133,14 @@ def lowest(reading: Reading, box: Array, start: Array, fixed: Array | None = Non
 
     def step(phi: Array, which: NDArray[np.intp]) -> Step:
         if free is not None and not free.shape[1]:
-            return Step(np.zeros(phi.shape), np.ones(len(phi), bool), np.zeros(len(phi)), np.inf)
+            return Step(np.zeros(phi.shape), np.ones(len(phi), bool), np.zeros(len(phi)), math.inf)
+        nonlocal least
         move, model = _within(_unbounded(reading, phi), reading.center + phi, box, move_of)
         gain = np.sum(move * model.slope, axis=-1)  # what the local model promises
-        return Step(move, gain <= 1e-7 * (1.0 + np.abs(model.value)), model.value, np.inf)
+        most, least = least * (1 + _ROUNDING) + _ROUNDING, np.fmin(least, model.value)
+        return Step(move, gain <= 1e-7 * (1.0 + np.abs(model.value)), model.value, most)
 
-    points, success = _iterate(step, start[None], reading.center, np.atleast_2d(box))
+    points, success = _iterate(step, start[None], reading.center, np.full((1, len(start)), np.inf))
     return points[0], bool(success[0])
 
 

@@ -35,11 +35,11 @@ class Box(NamedTuple):
     """Bounds (q,) of coefficients that a contrast is not about, and the wider ones of those that it is about."""
 
     nuisance: Array
-    own: Array
+    main: Array
 
     def of(self, contrasts: Array) -> Array:
         """The bounds for contrasts (..., q)."""
-        return np.where(contrasts != 0, self.own, self.nuisance)
+        return np.where(contrasts != 0, self.main, self.nuisance)
 
 
 @lru_cache(maxsize=16)
@@ -53,10 +53,10 @@ def box_of(reading: Reading, effect_bound: float | None = None) -> Box:
     if not 0 < value < math.inf:
         raise ValueError(sentence("effect_bound", "must be positive and finite", value))
     box = np.asarray(value / reading.sizes)
-    own, size = _WIDER * box, len(box)
-    search = Search.of(reading, np.eye(size), Box(own, own))
-    told = search.bounded(np.arange(size), two_sided(0.05) + SURE)
-    return Box(np.where(told, own, box), own)
+    wide, size = _WIDER * box, len(box)
+    search = Search.of(reading, np.eye(size), Box(wide, wide))
+    firm = search.bounded(np.arange(size), two_sided(0.05) + SURE)
+    return Box(np.where(firm, wide, box), wide)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -73,7 +73,7 @@ class Search:
     @classmethod
     def of(cls, reading: Reading, contrasts: Array, box: Box) -> Search:
         """The search of all of these contrasts."""
-        middle, success = lowest(reading, box.own, start_of(reading, box.own))
+        middle, success = lowest(reading, box.main, start_of(reading, box.main))
         if success:
             middle, success = lowest(reading, box.nuisance, middle)
         return cls(reading, contrasts, box.of(contrasts), box.nuisance, middle, success and not reading.far)
@@ -105,10 +105,10 @@ class Search:
         points, success = self.ends(which, z)
         contrasts = self.contrasts[which]
         beyond = outside(self.reading, points, self.box[which])
-        own = np.any(beyond & (contrasts != 0), axis=(0, 2))
+        far = np.any(beyond & (contrasts != 0), axis=(0, 2))
         length = np.abs(np.einsum("mq,mq->m", points[1] - points[0], contrasts)) / 2
         vacuous = np.any(beyond, axis=(0, 2)) & (length > _VACUOUS * (np.abs(contrasts) @ self.nuisance))
-        return np.asarray(success & ~own & ~vacuous)
+        return np.asarray(success & ~far & ~vacuous)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

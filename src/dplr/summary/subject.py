@@ -14,6 +14,8 @@ from dplr.bounds.curves import Curve
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import centred
 from dplr.inference.intervals import (
+    DECLARED,
+    NARROWLY,
     UNBOUNDED,
     Intervals,
     ScoreTest,
@@ -173,7 +175,12 @@ def summarise(
         title=about(subject.title, subject.clipped),
         facts=facts,
         references=dict(subject.references),
-        notes=(*noted(subject.notes, subject.clipped), _covers(reading, joint), _bound_words(subject), _SELECTION),
+        notes=(
+            *noted(subject.notes, subject.clipped),
+            _covers(reading, joint),
+            *_bound_words(subject, lines, effect_bound),
+            _SELECTION,
+        ),
         estimand=reading.estimand,
         alarms=subject.alarms,
         advice=tuple(advice),
@@ -244,7 +251,8 @@ def _lines(subject: Subject, equation: Equation, estimates: Intervals, p_values:
     for k, name in enumerate(subject.names[: len(estimates.verdict)]):
         bounded = estimates.verdict[k] != UNBOUNDED
         added = float(equation.added[k])
-        std_error = float(estimates.std_error[k]) if bounded else math.nan
+        firm = bounded and estimates.verdict[k] != NARROWLY  # else there is a level in place of a standard error
+        std_error = float(estimates.std_error[k]) if firm else math.nan
         line = Line(
             name=name,
             label=equation.label,
@@ -255,9 +263,9 @@ def _lines(subject: Subject, equation: Equation, estimates: Intervals, p_values:
             noise_share=float(estimates.noise_share[k]),
             p_value=float(p_values[k]),
             verdict=str(estimates.verdict[k]),
-            noise=std_error * math.sqrt(float(estimates.noise_share[k])) if bounded else math.nan,
+            noise=std_error * math.sqrt(float(estimates.noise_share[k])) if firm else math.nan,
             reference=subject.against[k],
-            bounded_to=float(estimates.bounded_to[k]),
+            bounded_to=float(estimates.bounded_to[k]) if bounded and not firm else math.nan,
         )
         lines.append(line)
     return lines
@@ -311,14 +319,16 @@ def _covers(reading: Reading, joint: bool) -> str:
     )
 
 
-def _bound_words(subject: Subject) -> str:
-    """The effect that a column is taken to have at most where the released numbers do not bound it."""
+def _bound_words(subject: Subject, lines: Sequence[Line], effect_bound: float | None) -> list[str]:
+    """The effect that a column is taken to have at most where noise drowns it and lines depend on that."""
+    if all(line.verdict != DECLARED for line in lines):
+        return []
     equation = subject.equations[0]
-    return (
-        f"Columns that noise drowns count with any effect up to {equation.effect_bound:,.4g} on "
-        f"{_OF[equation.reading.estimand]}, of a flag or from the middle of a range to its end: effect_bound= takes "
-        "another one."
-    )
+    bound = equation.effect_bound if effect_bound is None else effect_bound
+    return [
+        f"*: columns that noise drowns count with any effect up to {bound:,.10g} on {_OF[equation.reading.estimand]}, "
+        "of a flag or from the middle of a range to its end: effect_bound= takes another one."
+    ]
 
 
 def check_columns(names: Sequence[str], entries: Sequence[str]) -> list[int]:

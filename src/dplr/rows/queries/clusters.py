@@ -62,6 +62,7 @@ class PersonScores:
     def __init__(self, query: MeatMoments, persons: int) -> None:
         self.query, self.d = query, query.d
         self._sums = np.zeros((persons, query.d + query.intercept), np.int64)
+        self._shares = np.zeros(persons, np.int64)  # of the rows that were read, in units of 2^-30
         self._lock = threading.Lock()  # parts of a stream may be read at once
 
     def sum_over(self, rows: ExactSums, coef: Vector, selection: Selection = ALL) -> Total:
@@ -95,12 +96,18 @@ class PersonScores:
         factors = np.sign(residuals) * (np.abs(residuals) * shares >> (BITS - _FINER))
         assert weights.persons is not None
         with self._lock:
+            np.add.at(self._shares, weights.persons, shares)
             rows.add_to_persons(factors, np.ascontiguousarray(weights.persons), 0, n, self._sums)
         non_finite, unknown = rows.faults.tolist()
         out.faults += Faults(n, non_finite, unknown, (0,) * (self.d + 1))
 
     def squares(self, faults: Faults) -> Total:
-        """The upper triangle of the sum of s s' over persons, exactly, with the faults of the pass."""
+        """The upper triangle of the sum of s s' over persons, exactly, with the faults of the pass.
+
+        Raises RuntimeError where the rows of a person weigh more than 1: they are not those that were counted.
+        """
+        if np.any(self._shares > 2**BITS):
+            raise RuntimeError("rows of X changed while they were read: a person has more than were counted")
         size = self._sums.shape[1]
         hi, lo = np.zeros((2, size, size), np.int64)
         bits = self.query.one.bit_length() - 1 + _FINER
