@@ -53,8 +53,8 @@ NOT_DIVIDED = (
 )
 OF_SCORES = (
     "rows/queries/clusters.py",
-    "shares = (weights.of_rows * 2.0**BITS).astype(np.int64)",
-    "shares = np.full(n, 2**BITS)",
+    "(np.abs(residuals) * shares >> (BITS - _FINER))",
+    "(np.abs(residuals) << _FINER)",
 )
 BROKEN = {
     "weights are forgotten by fm": ("fm", 500, *FORGOTTEN),
