@@ -20,7 +20,7 @@ from dplr.inference.intervals import (
     score_test,
 )
 from dplr.inference.noise import covariance, fourth, weights
-from dplr.inference.reading import Reading
+from dplr.inference.reading import EFFECT_BOUNDS, Reading
 from dplr.inference.score import correlation, ends, lowest, outside, quantile, statistic
 from dplr.inference.search import SURE, Search, box_of, start_of
 from dplr.privacy.estimand import Estimand
@@ -304,7 +304,8 @@ def test_a_coefficient_that_the_data_bound_does_not_depend_on_the_assumption():
     given = made(13)
     bounds = box_of(given)
     np.testing.assert_array_equal(bounds.nuisance, bounds.main)
-    moved = replace(given, vector=given.vector + 0.6 * given.matrix @ bounds.main)  # beyond the bound of others
+    far = 2.4 * EFFECT_BOUNDS[Estimand.MEAN] / given.sizes  # beyond the bound of others
+    moved = replace(given, vector=given.vector + given.matrix @ far)
     found, usual = intervals(moved, np.eye(4)), intervals(moved, np.eye(4), 0.95, False, 1e3)
     assert np.all(found.verdict == BOUNDED)
     np.testing.assert_allclose(found.low, usual.low, atol=1e-3)
