@@ -9,8 +9,8 @@ import pytest
 
 import dplr
 from dplr.mechanisms.functional import noise as fm_noise
-from dplr.mechanisms.functional import spec as fm
-from dplr.mechanisms.functional.moments import largest_residual, meat_cells
+from dplr.mechanisms.functional.moments import largest_residual
+from dplr.mechanisms.meat import meat_cells, meat_l1_sensitivity
 from dplr.privacy import calibration
 from dplr.privacy.guarantees import Neighbouring, Pure
 from dplr.problem.cells import second_moments
@@ -42,7 +42,7 @@ def corners(rng, geometry, count):
 @pytest.mark.parametrize("name", GEOMETRIES)
 def test_squared_residuals_move_by_at_most_their_sensitivity_and_nearly_that(name, relation):
     geometry, rng = GEOMETRIES[name], np.random.default_rng(0)
-    stated = fm_noise.meat_sensitivity(Problem(SQUARED, geometry, relation, 1000, None, ()))
+    stated = meat_l1_sensitivity(Problem(SQUARED, geometry, relation, 1000, None, ()))
 
     def cells(rows, share):
         v = np.column_stack([rows, np.full((len(rows), int(geometry.intercept > 0)), geometry.intercept)])
@@ -71,7 +71,7 @@ def test_both_parts_of_a_pure_release_cost_eps_together(eps):
     rest = calibration.rest_of(eps, left)
     assert block.law == "discrete Laplace"
     assert Fraction(left) + Fraction(rest) <= Fraction(eps)
-    assert block.sensitivity >= fm_noise.meat_sensitivity(plan.problem)
+    assert block.sensitivity >= meat_l1_sensitivity(plan.problem)
     assert block.scale >= block.sensitivity / rest * (1 - 1e-12)
 
 
@@ -92,7 +92,7 @@ def test_every_block_has_noise_of_its_own(delta):
     query = meat_moments(geometry.d, True, geometry.row_norm, largest_residual(record.plan.problem))
     point = on_coef_grid(ROBUST._least_squares(record.plan, released))
     squares = ArrayRows(X, y, record.prep).total(query, point).integers(-40) * 2.0**-40
-    exact = exact | {name: squares[cells] for name, cells in meat_cells(geometry).items()}
+    exact = exact | {name: squares[cells] for name, cells in meat_cells(record.plan.problem).items()}
     noises = {name: released[name] - exact[name] for name in released if len(released[name]) > 1}
     assert len(noises) == 5
     assert all(np.std(noise) > 1e-3 * record.plan.statement.released[name].deviation for name, noise in noises.items())
@@ -103,7 +103,7 @@ def test_every_block_has_noise_of_its_own(delta):
 
 def test_squared_residuals_are_those_of_the_solution_that_was_released(monkeypatch):
     points = []
-    monkeypatch.setattr(fm, "on_coef_grid", lambda coef: points.append(coef) or on_coef_grid(coef))
+    monkeypatch.setattr("dplr.mechanisms.meat.on_coef_grid", lambda coef: points.append(coef) or on_coef_grid(coef))
     record = fitted_to_six_columns()[2]._record
     (point,) = points
     np.testing.assert_array_equal(point, ROBUST._least_squares(record.plan, record.parts[0]))

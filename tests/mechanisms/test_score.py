@@ -11,7 +11,7 @@ from scipy import special
 
 import dplr
 from dplr.inference.intervals import UNBOUNDED, intervals
-from dplr.mechanisms.score import defaults, rounds
+from dplr.mechanisms.score import defaults, losses, rounds
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import LOGISTIC
 from dplr.problem.problem import Problem
@@ -199,7 +199,7 @@ def test_derived_cells_are_those_of_the_exact_hessian(relation, kinds, fit_inter
         rows = ArrayRows(X, y, prep)
         (fit,) = dplr.ScoreRelease().run(rows, [plan], Source(0))
         point = rounds.last_point(plan, fit.released)
-        exact = rows.total(rounds.query_of(problem), point)
+        exact = rows.total(losses.query_of(problem, problem.loss), point)
     q = prep.geometry.n_coefs
     whole = np.triu(exact.integers(-40).astype(float)) * 2.0**-40
     expected = whole[:q, :q] + np.triu(whole[:q, :q], 1).T
@@ -259,8 +259,8 @@ def test_without_noise_and_with_a_ridge_it_is_the_ridge_solution():
     ("options", "message"),
     [
         ({"delta": 0.0}, '`delta` must be positive with mechanism="score"; got 0.*ObjectivePerturbation'),
-        ({"model": "linear"}, '`model` must be "logistic" with mechanism="score"; got'),
-        ({"model": "svm"}, '`model` must be "logistic" with mechanism="score"; got'),
+        ({"model": "linear"}, '`model` must be "logistic" or "huber" or "poisson" with mechanism="score"; got'),
+        ({"model": "svm"}, '`model` must be "logistic" or "huber" or "poisson" with mechanism="score"; got'),
     ],
 )
 def test_what_it_cannot_promise_is_refused(options, message):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dplr.mechanisms.functional import noise as fm_noise
+from dplr.mechanisms.meat import meat_l1_sensitivity
 from dplr.privacy import sensitivity
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.unit import Unit
@@ -41,7 +41,7 @@ def scores_in_hull(rng, geometry, count):
 ])  # fmt: skip
 def test_squares_of_persons_scores_move_by_at_most_their_sensitivity(name, geometry, reached, relation):
     problem = Problem(SQUARED, geometry, relation, 1000, None, (), unit=Unit("id"))
-    stated, rng = fm_noise.meat_sensitivity(problem), np.random.default_rng(0)
+    stated, rng = meat_l1_sensitivity(problem), np.random.default_rng(0)
     row_norm, records = geometry.row_norm, relation.records_changed
     frobenius = (sensitivity.meat_add_remove if records == 1 else sensitivity.meat_replace_one)(row_norm)
     upper, found, length = np.triu_indices(geometry.n_coefs), 0.0, 0.0

@@ -25,6 +25,7 @@ from dplr.problem.problem import Problem
 from dplr.rows import ArrayRows, row_weights
 from fm_audit import FREE, LINEAR, ROBUST, ReleaseAlone
 from perturbation_audit import OPPOSITE, distance_score
+from score_audit import squares_of
 from unit_search import worst_ratio
 
 DELTA = 1e-5
@@ -149,11 +150,14 @@ def of_rounds(case, runs):
     (one,), (other,) = (case.fits(which, 1, math.inf, 0.0, Source()) for which in (0, 1))
     moved = {name.split("_", 2)[2]: one.released[name] - other.released[name]
              for name in one.released if name.startswith("round_1")}  # fmt: skip
+    squares = [squares_of(fit.released["round_1_score"]) for fit in (one, other)]
+    moved |= {name: cells - squares[1][name] for name, cells in squares[0].items()}
     for which in (0, 1):
         fits = case.fits(which, runs, case.eps, case.delta, Source(seed=which))
         scales = {name: block.scale for name, block in fits[0].statement.released.items()}
         found.append(np.array([
-            sum(block @ moved[name.split("_", 2)[2]] / scales[name] ** 2 for name, block in fit.released.items())
+            sum(block @ moved[name.removeprefix("round_")[2 * ("round" in name):]] / scales[name] ** 2
+                for name, block in fit.released.items())
             for fit in fits
         ]))  # fmt: skip
     return found

@@ -16,9 +16,10 @@ from dplr.audit import gaussian_eps, mu_lower_bound
 from dplr.bounds.scaling import ball_prep
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms import ScoreRelease
+from dplr.mechanisms.score.losses import of_round
 from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
-from dplr.problem.losses import LOGISTIC
+from dplr.problem.losses import LOGISTIC, Loss, huber_residual, poisson, smooth_huber
 from dplr.problem.problem import Problem
 from dplr.rows import ArrayRows
 
@@ -33,26 +34,32 @@ class Case:
     ----------
     rows : the record in both data sets; None where it is not there.
     start : public coefficients, or None to start at zero.
-    hessian : whether the cell of H beside that of U is looked at too.
+    loss : of the model; numbers have the target `y`, in [-1, 1], and labels are 1.
     """
 
     rows: tuple[tuple[float, float] | None, tuple[float, float] | None]
     start: tuple[float, float] | None = None
-    hessian: bool = False
     rounds: int = 2
+    loss: Loss = LOGISTIC
+    y: float = 1.0
 
     @property
     def neighbouring(self):
         return Neighbouring.ADD_REMOVE if None in self.rows else Neighbouring.REPLACE_ONE
 
-    def plan_and_rows(self, which):
-        prep = ball_prep(2, False, (-1.0, 1.0))
+    def slope(self, number):
+        """The largest slope of a round: that of a Huber loss falls; that of a rate counts as 2, its power of two."""
+        return of_round(smooth_huber(self.loss.width), number, self.rounds).width if self.loss.width else 1.0
+
+    def fits(self, which, eps, delta, source):
+        prep = ball_prep(2, False, (-1.0, 1.0) if self.loss.classification else None)
         row = self.rows[which]
         X = np.zeros((OTHERS + (row is not None), 2))
         X[OTHERS:] = row
-        y = np.append(np.resize([-1.0, 1.0], OTHERS), np.ones(len(X) - OTHERS))
-        problem = Problem(LOGISTIC, prep.geometry, self.neighbouring, OTHERS + 1, None, (), self.start)
-        return problem, ScoreRelease(rounds=self.rounds), ArrayRows(X, y, prep)
+        y = np.append(np.resize([-1.0, 1.0], OTHERS), np.full(len(X) - OTHERS, self.y))
+        problem = Problem(self.loss, prep.geometry, self.neighbouring, OTHERS + 1, None, (), self.start)
+        spec, rows = ScoreRelease(rounds=self.rounds), ArrayRows(X, y, prep)
+        return fitting.run_many(rows, problem, spec, eps, delta, NullLedger(), source)
 
 
 # (sqrt 5 + 1) / 2 is 1 / p where the Hessian counts most; this margin has that p.
@@ -61,22 +68,36 @@ CASES = {
     "score": Case(((0.98, 0.19), (-0.98, 0.19)), (0.0, -60.0)),
     "score, one round": Case(((0.98, 0.19), (-0.98, 0.19)), (0.0, -60.0), rounds=1),
     "score, add_remove": Case(((0.98, 0.19), None), (0.0, -60.0)),
-    "hessian, add_remove": Case(((1.0, 0.0), None), TURN, hessian=True),
+    "hessian, add_remove": Case(((1.0, 0.0), None), TURN),
     "from zero": Case(((1.0, 0.0), (-1.0, 0.0))),
+    "huber": Case(((0.98, 0.19), (-0.98, 0.19)), (0.0, -60.0), loss=huber_residual(0.25)),
+    "huber, add_remove": Case(((0.98, 0.19), None), (0.0, -60.0), loss=huber_residual(0.25)),
+    # A count at its upper bound where the rate is next to 0, and one at its lower bound where the rate is the largest.
+    "poisson": Case(((0.98, 0.19), (-0.98, 0.19)), (0.0, -60.0), loss=poisson(0, 8)),
+    "poisson, add_remove": Case(((0.98, 0.19), None), (0.0, 60.0), loss=poisson(0, 8), y=-1.0),
 }
 
 
+def squares_of(score):
+    """The cells of s s'."""
+    return {"meat_diagonal": score**2, "meat_off_diagonal": score[:1] * score[1:]}
+
+
 def scores(case, which, runs, seed):
-    """The best linear statistic of all rounds for records whose p is that at the start."""
-    problem, spec, rows = case.plan_and_rows(which)
-    fits = fitting.run_many(rows, problem, spec, [EPS] * runs, DELTA, NullLedger(), Source(seed))
-    x = np.array(case.rows[0])
-    p = 1 / (1 + math.exp(x @ np.array(case.start or (0.0, 0.0))))
+    """The best linear statistic of all blocks, as points hardly move from the start."""
+    (one,), (other,) = (case.fits(side, [math.inf], 0.0, Source()) for side in (0, 1))
+    rounds = {name: one.released[name] - other.released[name] for name in one.released if name.startswith("round_1")}
+    squares = {name: cells - squares_of(other.released["round_1_score"])[name]
+               for name, cells in squares_of(one.released["round_1_score"]).items()}  # fmt: skip
+    fits = case.fits(which, [EPS] * runs, DELTA, Source(seed))
     found = np.zeros(runs)
-    cells = {"score": x[0] * p} | ({"diagonal": x[0] ** 2 * p * (1 - p)} if case.hessian else {})
     for name, block in fits[0].statement.released.items():
-        if cell := cells.get(name.split("_", 2)[2]):
-            found += [fit.released[name][0] * cell / (block.scale or 1.0) ** 2 for fit in fits]
+        if name.startswith("meat"):
+            moved = squares[name] * (case.slope(case.rounds - 1) / case.slope(0)) ** 2 / case.loss.lipschitz**2
+        else:
+            _, number, kind = name.split("_", 2)
+            moved = rounds[f"round_1_{kind}"] * case.slope(int(number) - 1) / case.slope(0)
+        found += [fit.released[name] @ moved / (block.scale or 1.0) ** 2 for fit in fits]
     return found
 
 

@@ -68,12 +68,11 @@ BROKEN = {
     "weights are forgotten by the squares of scores, gaussian": ("squares of scores, gaussian", 500, *OF_SCORES),
     "squares of scores get a thirtieth of their noise": (
         "squares of scores", 4_000, "mechanisms/functional/noise.py",
-        "    meat_change = meat_sensitivity(problem)", "    meat_change = meat_sensitivity(problem) / 30",
+        "    meat_change = meat_l1_sensitivity(problem)", "    meat_change = meat_l1_sensitivity(problem) / 30",
     ),
     "squares of scores get a tenth of their noise, gaussian": (
-        "squares of scores, gaussian", 4_000, "mechanisms/functional/noise.py",
-        "else sensitivity.meat_replace_one)(problem.geometry.row_norm)",
-        "else sensitivity.meat_replace_one)(problem.geometry.row_norm) / 10",
+        "squares of scores, gaussian", 4_000, "mechanisms/meat.py",
+        "        largest * problem.geometry.row_norm", "        largest * problem.geometry.row_norm / 10**0.5",
     ),
     "rows of a person are counted in each block": ("fm", 500, *IN_BLOCKS),
     "rows of a person are counted in each block, gaussian": ("fm, gaussian", 500, *IN_BLOCKS),

@@ -13,6 +13,10 @@ FLOORS = {
     "score, add_remove": (12_000, 0.75),
     "hessian, add_remove": (12_000, 0.75),
     "from zero": (2_000, 0.25),
+    "huber": (8_000, 0.7),
+    "huber, add_remove": (8_000, 0.7),
+    "poisson": (8_000, 0.65),
+    "poisson, add_remove": (8_000, 0.7),
 }
 
 
@@ -22,7 +26,7 @@ def test_neighbours_are_told_apart_by_at_most_eps_and_by_nearly_as_much(name):
     assert floor * EPS <= measure(CASES[name], runs) <= EPS
 
 
-SENSITIVITY, ROUNDS = "privacy/sensitivity.py", "mechanisms/score/rounds.py"
+SENSITIVITY, ROUNDS, SPEC = "privacy/sensitivity.py", "mechanisms/score/rounds.py", "mechanisms/score/spec.py"
 NOISE, QUERY = "mechanisms/score/noise.py", "rows/queries/score.py"
 BROKEN = {
     "a replaced record counts once": (
@@ -33,12 +37,29 @@ BROKEN = {
         "    return row_norm * math.sqrt(_largest_score(quadratic * row_norm)) / 2"
     ),
     "the Hessian has half its noise": (
-        "hessian, add_remove", NOISE, '"diagonal": step.weight,', '"diagonal": 2 * step.weight,'
+        "hessian, add_remove", SPEC, '"diagonal": weight,', '"diagonal": 2 * weight,'
     ),
     "a round has no noise": (
-        "score", ROUNDS, "noisy_blocks(cells, plan, source)",
+        "score", ROUNDS, "noisy_blocks(cells, plan, source)\n    if",
         "noisy_blocks(cells, plan, source) if not number else "
         "{name: np.ldexp(sums.integers(-20, at).astype(np.float64), -20) for name, (sums, at, _) in cells.items()}"
+        "\n    if"
+    ),
+    "squares have no noise": (
+        "huber", ROUNDS, "noisy_blocks(cells, plan, source)\n    return",
+        "{name: np.ldexp(sums.integers(-20, at).astype(np.float64), -20) for name, (sums, at, _) in cells.items()}"
+        "\n    return"
+    ),
+    "squares are not composed": ("huber", SPEC, "Step(1 - rest, meat", "Step(Fraction(100), meat"),
+    "a replaced record counts once, huber": (
+        "huber", SENSITIVITY, "math.sqrt(max(4 * largest**2, largest**2", "math.sqrt(max(largest**2, largest**2"
+    ),
+    "a replaced count counts once": (
+        "poisson", SENSITIVITY, "max(4 * most**2, (most + rise) ** 2 + bent, 4 * rise**2 + 2 * bent)",
+        "max(most**2, rise**2 + bent)"
+    ),
+    "rates have no curvature": (
+        "poisson, add_remove", SENSITIVITY, "max(most**2, (most - least) ** 2 + bent**2)", "(most / 2)"
     ),
     "rounds are not composed": ("score", NOISE, "root_above(1 / step.share) / Fraction(mu)", "1 / Fraction(mu)"),
     "rows of the Hessian are not multiplied": (

@@ -16,7 +16,7 @@ from dplr.fitting.one_vs_rest import plan_models
 from dplr.inference.search import SURE
 from dplr.mechanisms import as_mechanism
 from dplr.mechanisms.protocol import AIMS, Mechanism, Tabled
-from dplr.problem.losses import LOGISTIC, SQUARED, model_of, models_with
+from dplr.problem.losses import LOGISTIC, SQUARED, Loss, model_of, models_with
 from dplr.problem.outlook import CURVED, table_noise
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
@@ -30,19 +30,17 @@ def choose_table(problem: Problem, classes: Sequence[Any], eps: float, delta: fl
 
     target                                    takes
     a number                                  fm
+    a count, or a robust location             score (delta > 0)
     labels                                    score (delta > 0) or objective with its Hessian: the smaller `expected`
     labels of rows that count differently,    fm: slopes of a linear probability
     or where neither has a plan
 
     Raises ValueError for models without tables, and for an eps or delta that is out of range.
     """
-    if problem.loss not in (LOGISTIC, SQUARED):
-        rule = f'must be "{AIMS[0]}" with model="{model_of(problem.loss)}"'
-        remedy = f"Tables of coefficients need {models_with(lambda loss: loss in (LOGISTIC, SQUARED))}."
-        raise ValueError(sentence("aim", rule, COEFFICIENTS, remedy))
-    moments = as_mechanism("fm").aimed(problem, ())
-    if not problem.loss.classification:
-        return moments, "moments have intervals"
+    if problem.loss == SQUARED:
+        return as_mechanism("fm").aimed(problem, ()), "moments have intervals"
+    if problem.loss != LOGISTIC:
+        _check_loss(problem.loss, delta)
     candidates, faults = [], []
     for name in ("score", "objective") if delta > 0 else ("objective",):
         mechanism = as_mechanism(name).aimed(problem, classes)
@@ -61,6 +59,18 @@ def choose_table(problem: Problem, classes: Sequence[Any], eps: float, delta: fl
     if len(candidates) == 1:
         return candidates[0][1], "log odds have intervals"
     return min(candidates, key=lambda pair: pair[0])[1], "its intervals of log odds are expected to be narrower"
+
+
+def _check_loss(loss: Loss, delta: float) -> None:
+    """Refuse a loss without tables, and one that has them with a delta alone."""
+    if not loss.has_score:
+        rule = f'must be "{AIMS[0]}" with model="{model_of(loss)}"'
+        with_tables = models_with(lambda other: other == SQUARED or other.has_score)
+        raise ValueError(sentence("aim", rule, COEFFICIENTS, f"Tables of coefficients need {with_tables}."))
+    if delta == 0:
+        rule = f'must be "{AIMS[0]}" with model="{model_of(loss)}" and delta=0'
+        remedy = 'Give delta, such as 1e-6: only mechanism="score" has a table of this model, and its noise needs one.'
+        raise ValueError(sentence("aim", rule, COEFFICIENTS, remedy))
 
 
 def _has_plan(mechanism: Mechanism, problem: Problem, classes: Sequence[Any], approximate: bool) -> bool:

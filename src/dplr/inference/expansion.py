@@ -16,7 +16,10 @@ _OFF, _LONG = 1.0, 10.0
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Expansion:
-    """How long the rows of a logistic score are that was expanded at a point.
+    """How long the rows of a score are that was expanded at a point.
+
+    Lengths are in units in which the logarithm of the loss's second derivative changes by at most 1 per unit: the width
+    of a Huber loss; those of the rows for the others.
 
     Attributes
     ----------
@@ -36,8 +39,9 @@ class Expansion:
 
         The way to the coefficients is delta = H^-1 U, and rho the largest |v.delta| of a row: a bound from the half
         widths of the coordinates, or the norm of a row. The remainder of the expansion is at most ((e^rho - 1)/rho - 1)
-        times the root of delta'H delta, in sampling deviations (intervals.md, section 10). Noise makes delta long too:
-        then the score is not long beside its own deviations, and the expansion holds.
+        times the root of delta'H delta, in deviations of which H is the square (intervals.md, section 10), and in those
+        of the score the root of `_stretch` times that. Noise makes delta long too: then the score is not long beside
+        its own deviations, and the expansion holds.
         """
         delta = np.linalg.lstsq(matrix, score, rcond=None)[0]
         long = float(score @ np.linalg.lstsq(sampling + vector_noise, score, rcond=None)[0])
@@ -47,5 +51,13 @@ class Expansion:
         if self.half_widths is not None:
             rho = min(rho, float(np.abs(delta) @ self.half_widths))
         curved = math.expm1(min(rho, 50.0)) / rho - 1 if rho > 0 else 0.0
-        off = curved * math.sqrt(max(float(delta @ sampling @ delta), 0.0))
-        return not off <= _OFF
+        longest = max(float(delta @ sampling @ delta), float(delta @ matrix @ delta), 0.0)
+        return not curved * math.sqrt(longest * _stretch(matrix, sampling + vector_noise)) <= _OFF
+
+
+def _stretch(matrix: Array, variance: Array) -> float:
+    """Largest ratio of t'H t to the variance of the score along t; 1 where H is no larger than it."""
+    values, vectors = np.linalg.eigh(variance)
+    kept = values > len(values) * np.finfo(np.float64).eps * float(np.abs(values).max(initial=0.0))
+    roots = vectors[:, kept] / np.sqrt(values[kept])
+    return max(1.0, float(np.linalg.eigvalsh(roots.T @ matrix @ roots).max(initial=0.0)))

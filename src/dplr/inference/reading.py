@@ -13,8 +13,15 @@ from dplr.inference.sampling import bounded_sampling, classical_sampling, residu
 from dplr.privacy.estimand import Estimand
 
 # The largest effect of a column that noise drowns, in units of the equation (intervals.md, section 3): the width of a
-# target from -1 to 1, and log odds. An effect is that of a flag, or of a number from the middle of its range to an end.
-EFFECT_BOUNDS = {Estimand.MEAN: 2.0, Estimand.PROBABILITY: 2.0, Estimand.LOG_ODDS: 6.0}
+# target from -1 to 1, log odds, and logarithms of rates. An effect is that of a flag, or of a number from the middle of
+# its range to an end.
+EFFECT_BOUNDS = {
+    Estimand.MEAN: 2.0,
+    Estimand.LOCATION: 2.0,
+    Estimand.PROBABILITY: 2.0,
+    Estimand.LOG_ODDS: 6.0,
+    Estimand.LOG_RATE: 6.0,
+}
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -138,7 +138,8 @@ def lowest(reading: Reading, box: Array, start: Array, fixed: Array | None = Non
         move, model = _within(_unbounded(reading, phi), reading.center + phi, box, move_of)
         gain = np.sum(move * model.slope, axis=-1)  # what the local model promises
         most, least = least * (1 + _ROUNDING) + _ROUNDING, np.fmin(least, model.value)
-        return Step(move, gain <= 1e-7 * (1.0 + np.abs(model.value)), model.value, most)
+        # Far from the data, where steps are short for long, the p-value has more digits than anybody reads.
+        return Step(move, gain <= 1e-7 * (1.0 + np.abs(model.value)) ** 2, model.value, most)
 
     points, success = _iterate(step, start[None], reading.center, np.full((1, len(start)), np.inf))
     return points[0], bool(success[0])

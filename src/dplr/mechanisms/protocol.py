@@ -244,7 +244,7 @@ def chosen_columns(mechanism: Mechanism) -> tuple[int, ...] | None:
 
 def instead(plan: Plan) -> str:
     """The remedy where a mechanism has no intervals, as the end of the sentence that says so."""
-    has_intervals = plan.problem.loss.name in ("logistic", "squared") and plan.problem.unit.person is None
+    has_intervals = plan.problem.loss.name == "squared" or plan.problem.loss.has_score
     return '; use mechanism="auto" with aim="coefficients"' if has_intervals else ""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +19,11 @@ from dplr.problem.geometry import Geometry
 from dplr.problem.problem import Problem
 from dplr.solvers.stein import stein_coef
 
+if TYPE_CHECKING:
+    from dplr.rows.queries.meat import MeatMoments
+
 _WEIGHTS = tuple(2.0 ** (step / 4) for step in range(-24, 25))  # candidates for the weight of the quadratic block
 SQUARE = "target_square"  # the block of sum y^2
-MEAT = "meat_"  # the prefix of the names of the blocks of sum min(u^2, 1) v v', u the residual
-MEAT_BLOCKS = frozenset({MEAT + "diagonal", MEAT + "off_diagonal"})
 # Where releasing sum y^2 costs noise: its least weight, in units of the sensitivity of the other blocks.
 _LEAST_SQUARE = 1 / 32
 
@@ -139,38 +141,17 @@ def square_cell(geometry: Geometry) -> tuple[NDArray[np.intp], NDArray[np.intp]]
     return last, last
 
 
-def meat_cells(geometry: Geometry, persons: bool = False) -> dict[str, tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """The released cells of sum min(u^2, 1) v v': those of the moments, and the constant's, which is private here.
-
-    Of the squares of persons' scores all cells are: a person may have rows of two levels (functional.md, lemma 18).
-    """
-    if persons:
-        size = geometry.n_coefs
-        pairs = {"diagonal": (np.arange(size), np.arange(size)), "off_diagonal": np.triu_indices(size, 1)}
-        return {MEAT + name: where for name, where in pairs.items() if len(where[0])}
-    cells = blocks(geometry, True)
-    return {MEAT + name: where for name, where in cells.items() if name != "linear"}
-
-
 def largest_residual(problem: Problem) -> int:
     """The largest residual whose square counts in full: numbers lie in [-1, 1], and labels are -1 and 1."""
     return 2 if problem.loss.classification else 1
 
 
-def meat_matrix(problem: Problem, released: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64] | None:
-    """The symmetric matrix of sum min(u^2, 1) v v', or that of persons; None where it was not released."""
-    geometry, persons = problem.geometry, problem.unit.person is not None
-    cells = meat_cells(geometry, persons)
-    if not cells.keys() <= released.keys():
-        return None
-    size = geometry.n_coefs
-    matrix = np.zeros((size, size))
-    for name, (rows, columns) in cells.items():
-        matrix[rows, columns] = matrix[columns, rows] = released[name]
-    if not persons:
-        hot, factor = derived(geometry)
-        matrix[hot, hot] = factor * matrix[hot, size - 1]
-    return matrix
+def residuals_of(problem: Problem) -> MeatMoments:
+    """The query of the squared residuals of a linear equation; labels count as numbers."""
+    from dplr.rows.queries.meat import meat_moments  # few fits need it
+
+    geometry = problem.geometry
+    return meat_moments(geometry.d, geometry.intercept > 0, geometry.row_norm, largest_residual(problem))
 
 
 @functools.lru_cache(maxsize=64)

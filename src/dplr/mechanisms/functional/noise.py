@@ -11,20 +11,12 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from dplr._kit.validation import sentence
-from dplr.mechanisms.functional.moments import (
-    MEAT,
-    MEAT_BLOCKS,
-    SQUARE,
-    best_weight,
-    linear_blocks,
-    square_l2_weight,
-    square_weight,
-)
+from dplr.mechanisms.functional.moments import SQUARE, best_weight, linear_blocks, square_l2_weight, square_weight
+from dplr.mechanisms.meat import MEAT, MEAT_BLOCKS, meat_l1_sensitivity, meat_l2_sensitivity, meat_words
 from dplr.privacy import calibration, sensitivity
-from dplr.privacy.guarantees import Gaussian, Neighbouring
+from dplr.privacy.guarantees import Gaussian
 from dplr.privacy.law import Law
 from dplr.privacy.statement import Release
-from dplr.problem.cells import moments_sensitivity
 from dplr.problem.problem import Problem
 
 # The share of mu^2, and that of a pure eps, that squared residuals get, where variances may differ.
@@ -61,32 +53,14 @@ def _with_pure_meat(
     moments = {name: size for name, size in sizes.items() if name not in meat}
     moments_eps = eps * (1 - PURE_MEAT_SHARE)
     released, moments_words = laplace_release(problem, moments, moments_eps, coef_norm, classes, False)
-    meat_change = meat_sensitivity(problem)
+    meat_change = meat_l1_sensitivity(problem)
     weights = dict.fromkeys(meat, 1.0)
     charged, noises = calibration.discrete_laplace(
         meat_change, calibration.rest_of(eps, moments_eps), tuple(weights.values()), tuple(meat.values())
     )
     released |= _releases(meat, charged, Law.DISCRETE_LAPLACE, noises, weights)
-    share = f"{100 * PURE_MEAT_SHARE:g} % of eps for the {_squares_of(problem)}"
+    share = f"{100 * PURE_MEAT_SHARE:g} % of eps for the {meat_words(problem)}"
     return released, f"{moments_words}; {share}, L1 sensitivity {meat_change:.6g}"
-
-
-def _squares_of(problem: Problem) -> str:
-    """The second part of the release in words."""
-    return "squared residuals times rows" if problem.unit.person is None else "squares of the persons' scores"
-
-
-def meat_sensitivity(problem: Problem) -> float:
-    """L1 sensitivity of the released cells of sum min(u^2, 1) v v' at any point (functional.md, lemmas 16 and 18)."""
-    geometry, records = problem.geometry, problem.neighbouring.records_changed
-    if problem.unit.person is not None:
-        longest = moments_sensitivity(geometry, Neighbouring.ADD_REMOVE, 1.0, 0.0)
-        widths = () if geometry.half_width is None else geometry.half_widths
-        return sensitivity.clusters_change(longest, geometry.row_norm, widths, records)
-    added = moments_sensitivity(geometry, Neighbouring.ADD_REMOVE, 0.0, 1.0)
-    replaced = moments_sensitivity(geometry, Neighbouring.REPLACE_ONE, 0.0, 1.0)
-    longest = moments_sensitivity(geometry, Neighbouring.ADD_REMOVE, 1.0, 0.0)
-    return sensitivity.squares_change(added, replaced, longest, geometry.n_coefs, records, 1.0)
 
 
 def gaussian_release(
@@ -120,8 +94,7 @@ def _with_meat(
     """The moments with most of mu^2, then the squared residuals at their solution with `MEAT_SHARE` of it."""
     mu = calibration.discrete_gaussian_mu(eps, delta, sum(sizes.values()))
     weights = {**weights, MEAT + "diagonal": 1.0, MEAT + "off_diagonal": math.sqrt(2)}
-    one = problem.neighbouring is Neighbouring.ADD_REMOVE
-    meat_bound = (sensitivity.meat_add_remove if one else sensitivity.meat_replace_one)(problem.geometry.row_norm)
+    meat_bound = meat_l2_sensitivity(problem)
     released: dict[str, Release] = {}
     for share, bound, meat in ((1 - MEAT_SHARE, joint, False), (MEAT_SHARE, meat_bound, True)):
         part = {name: size for name, size in sizes.items() if (name in MEAT_BLOCKS) is meat}
@@ -131,7 +104,7 @@ def _with_meat(
         if noise is None:
             raise ValueError(sentence("eps", "is out of the range of the Gaussian noise", eps, "Use a larger eps."))
         released |= _releases(part, noise[0], Law.DISCRETE_GAUSSIAN, noise[1], weights)
-    words = f"{100 * MEAT_SHARE:g} % of mu^2 for the {_squares_of(problem)}, L2 sensitivity {meat_bound:.6g}"
+    words = f"{100 * MEAT_SHARE:g} % of mu^2 for the {meat_words(problem)}, L2 sensitivity {meat_bound:.6g}"
     return released, Gaussian(mu), f"{named}; {words}"
 
 

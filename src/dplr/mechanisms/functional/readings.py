@@ -15,11 +15,10 @@ from dplr.mechanisms.functional.moments import (
     derived,
     largest_residual,
     linear_blocks,
-    meat_cells,
-    meat_matrix,
     moment_matrix,
     one_class,
 )
+from dplr.mechanisms.meat import meat_cells, meat_matrix
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.law import Law
 from dplr.problem.plan import Plan
@@ -56,7 +55,7 @@ def missing_for_equation(problem: Problem, names: Collection[str]) -> str:
 
 def _has_squares(problem: Problem, names: Collection[str]) -> bool:
     """Whether squared residuals, or the squares of the persons' scores, are among the blocks."""
-    return meat_cells(problem.geometry, problem.unit.person is not None).keys() <= set(names)
+    return meat_cells(problem).keys() <= set(names)
 
 
 def readings(plan: Plan, problem: Problem, parts: Sequence[Mapping[str, NDArray[np.float64]]]) -> list[Reading]:

@@ -17,11 +17,12 @@ from dplr._kit.progress import Track, silent
 from dplr._kit.validation import check_choice, real_number, sentence
 from dplr.inference.reading import Reading
 from dplr.mechanisms.drawing import noisy_blocks
-from dplr.mechanisms.functional import ABOUT, squares
+from dplr.mechanisms.functional import ABOUT
 from dplr.mechanisms.functional import moments as layout
-from dplr.mechanisms.functional.moments import SQUARE, moment_matrix, one_class
+from dplr.mechanisms.functional.moments import SQUARE, moment_matrix, one_class, residuals_of
 from dplr.mechanisms.functional.noise import diagonal_deviation, gaussian_release, gradient_noise, laplace_release
 from dplr.mechanisms.functional.readings import missing_for_equation, missing_for_intervals, readings
+from dplr.mechanisms.meat import check_persons, meat_cells, squares_at
 from dplr.mechanisms.protocol import AIMS, NOISES, Description, Refitting, Tabled, class_block
 from dplr.noise import Source
 from dplr.privacy.estimand import Estimand
@@ -34,7 +35,6 @@ from dplr.problem.outlook import GradientNoise
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
-from dplr.rows.queries.clipped import on_coef_grid
 from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.totals import Total
 from dplr.solvers import adassp_ridge, count_kept, is_positive_definite, solve_quadratic
@@ -296,7 +296,7 @@ class FunctionalMechanism(Tabled, Refitting):
         if self.intervals == "robust" and self.calibration == "paper":
             raise ValueError(sentence("intervals", "must be 'on' or 'off' with calibration='paper'", self.intervals))
         if self.intervals == "robust" and problem.n_rows is not None:
-            squares.check_persons(problem, problem.n_rows)
+            check_persons(problem, problem.n_rows)
         if not problem.loss.slope:
             remedy = 'Use mechanism="objective" or "output".'
             rule = f'must be {models_with(lambda loss: loss.slope > 0)} with mechanism="fm"'
@@ -347,9 +347,7 @@ class FunctionalMechanism(Tabled, Refitting):
 
     def _meat(self, problem: Problem) -> dict[str, tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """The released cells of the squared residuals times rows; none except with intervals="robust"."""
-        return (
-            layout.meat_cells(problem.geometry, problem.unit.person is not None) if self.intervals == "robust" else {}
-        )
+        return meat_cells(problem) if self.intervals == "robust" else {}
 
     def _release(self, rows: Rows, total: Total, plan: Plan, source: Source) -> Fit:
         parts = {name: (total, where, 0) for name, where in self._cells(plan.problem).items()}
@@ -360,14 +358,14 @@ class FunctionalMechanism(Tabled, Refitting):
             released = noisy_blocks(parts, plan, source)
         coef = self.solve(plan, released)
         if cells := self._meat(plan.problem):
-            total = squares.squares_at(rows, plan.problem, on_coef_grid(self._least_squares(plan, released)))
+            total = squares_at(rows, plan.problem, residuals_of(plan.problem), self._least_squares(plan, released))
             released |= noisy_blocks({name: (total, where, 0) for name, where in cells.items()}, plan, source)
         return Fit(coef, plan.statement, released)
 
     def check_rows(self, rows: Rows, problem: Problem) -> None:
         """Refuse more persons than have room for their scores."""
         if self.intervals == "robust":
-            squares.check_persons(problem, rows.units)
+            check_persons(problem, rows.units)
 
     def models_of(self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]]) -> list[NDArray[np.float64]]:
         """Solve anew for every model: that of two classes or of a number, or of each class against the rest."""

@@ -19,5 +19,5 @@ ABOUT = Description(
     laws=((Law.DISCRETE_GAUSSIAN,), (Law.DISCRETE_GAUSSIAN,)),
     arithmetic="integer",
     noise_in="sums",
-    hint="score needs delta > 0 and a logistic model",
+    hint="score needs delta > 0 and a logistic, Huber or Poisson model",
 )

@@ -7,6 +7,8 @@ from fractions import Fraction
 
 # Of mu^2: the sums at zero, one further round, and the last one, which the intervals are made of.
 _SHARES = {1: (Fraction(3, 10), Fraction(7, 10)), 2: (Fraction(15, 100), Fraction(15, 100), Fraction(70, 100))}
+# Of mu^2: squares of scores, where the Hessian does not show how much the score varies.
+MEAT_SHARE = Fraction(15, 100)
 # Weight of the Hessian at zero, over the norm of a row: least noise in the equation of coefficients of norm 2.
 FIRST_WEIGHT = 2.2
 # Public guesses of the standard deviation of a scaled coefficient, and of how far a step is still from it.

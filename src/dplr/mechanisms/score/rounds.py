@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from dplr._kit.progress import Track
 from dplr.inference.expansion import Expansion
 from dplr.inference.reading import Reading
+from dplr.inference.sampling import robust_sampling
 from dplr.mechanisms.drawing import noisy_blocks
+from dplr.mechanisms.meat import half_width_over_constant, meat_cells, meat_matrix, squares_at
 from dplr.mechanisms.score import defaults
+from dplr.mechanisms.score.losses import lengthened, of_round, query_of, query_of_squares, steepness
 from dplr.noise import Source
-from dplr.privacy.estimand import Estimand
 from dplr.privacy.statement import Release
 from dplr.problem.cells import Cells, hot_columns, second_moments
 from dplr.problem.fit import Fit
@@ -27,7 +29,6 @@ from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.score import ScoreMoments
 from dplr.rows.queries.totals import Total, normalised
 from dplr.solvers import solve_quadratic
-from dplr.solvers.stein import stein_coef
 
 Vector = NDArray[np.float64]
 Part = Mapping[str, Vector]
@@ -54,10 +55,19 @@ def block_name(number: int, kind: str) -> str:
     return f"round_{number + 1}_{kind}"
 
 
-def query_of(problem: Problem) -> ScoreMoments:
-    """The query for score and Hessian, with a clip that no row's norm exceeds."""
-    geometry = problem.geometry
-    return ScoreMoments(problem.loss, geometry.d, geometry.intercept > 0, geometry.row_norm)
+def from_zero(problem: Problem) -> bool:
+    """Whether the first sums are those at zero, which of labels are moments."""
+    return started(problem) is False and problem.loss.classification
+
+
+def started(problem: Problem) -> bool:
+    """Whether a public point takes the place of the first sums."""
+    return problem.w0 is not None
+
+
+def varies(problem: Problem) -> bool:
+    """Whether the score varies otherwise than its Hessian says: only that of rows with a logistic model does not."""
+    return problem.unit.weighted or not problem.loss.classification
 
 
 def start_of(problem: Problem) -> Vector:
@@ -67,13 +77,12 @@ def start_of(problem: Problem) -> Vector:
 
 def run(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -> list[Fit]:
     """One fit for each plan; the first sums do not depend on noise, and are made once."""
-    problem = plans[0].problem
-    query = query_of(problem)
-    if problem.w0 is None:
-        first = _at_zero(rows.total(Moments(query.d, query.intercept)))
+    problem, geometry = plans[0].problem, plans[0].problem.geometry
+    if from_zero(problem):
+        first = _at_zero(rows.total(Moments(geometry.d, geometry.intercept > 0)))
     else:
-        first = rows.total(query, start_of(problem))
-    return [_fit(rows, query, first, plan, source) for plan in track(plans, "score release")]
+        first = rows.total(_query(plans[0], 0), start_of(problem))
+    return [_fit(rows, first, plan, source) for plan in track(plans, "score release")]
 
 
 def _at_zero(moments: Total) -> Total:
@@ -83,17 +92,28 @@ def _at_zero(moments: Total) -> Total:
     return normalised(hi, lo, moments.exponent - 2, moments.faults)
 
 
-def _fit(rows: Rows, query: ScoreMoments, total: Total, plan: Plan, source: Source) -> Fit:
+def _fit(rows: Rows, total: Total, plan: Plan, source: Source) -> Fit:
     released: dict[str, Vector] = {}
     point, last = start_of(plan.problem), rounds_of(plan) - 1
     for number in range(last + 1):
         if number:
             point = _next_point(plan, released, point, number - 1)
-            total = rows.total(query, point)
+            total = rows.total(_query(plan, number), point)
         places = cells_of(plan.problem.geometry)
         cells = {block_name(number, kind): (total, where, 0) for kind, where in places.items()}
         released |= noisy_blocks(cells, plan, source)
+    if varies(plan.problem):
+        squares = squares_at(
+            rows, plan.problem, query_of_squares(plan.problem), _next_point(plan, released, point, last)
+        )
+        cells = {name: (squares, where, 0) for name, where in meat_cells(plan.problem).items()}
+        released |= noisy_blocks(cells, plan, source)
     return Fit(_coef(plan, released, point), plan.statement, released)
+
+
+def _query(plan: Plan, number: int) -> ScoreMoments:
+    """The query of a round, which is counted from 0."""
+    return query_of(plan.problem, of_round(plan.problem.loss, number, rounds_of(plan)))
 
 
 def rounds_of(plan: Plan) -> int:
@@ -126,21 +146,14 @@ def equation_of(plan: Plan, released: Part, number: int) -> Equation:
     matrix = np.zeros((q + 1, q + 1))
     for kind, (rows, columns) in cells_of(geometry).items():
         matrix[rows, columns] = matrix[columns, rows] = released[block_name(number, kind)]
-    at_zero = number == 0 and problem.w0 is None
-    if at_zero and geometry.intercept and not problem.counts_units:
+    if number == 0 and from_zero(problem) and geometry.intercept and not problem.counts_units:
         assert problem.n_rows is not None
         matrix[q - 1, q - 1] = problem.n_rows * geometry.intercept**2 / 4  # p = 1/2 in every row
     if geometry.intercept:
-        assert geometry.half_width is not None or not geometry.grouped
         hot = hot_columns(geometry)
-        matrix[hot, hot] = matrix[hot, q - 1] * _tie(geometry)
+        matrix[hot, hot] = matrix[hot, q - 1] * half_width_over_constant(geometry)
     noise = _diagonal_noise(blocks, number)
     return Equation(matrix[:q, :q].copy(), matrix[:q, q].copy(), noise, blocks[block_name(number, "score")].deviation)
-
-
-def _tie(geometry: Geometry) -> float:
-    """The ratio of the diagonal cell of a column of 0 and half_width to its cell beside the constant."""
-    return (geometry.half_width or 0.0) / geometry.intercept
 
 
 def _diagonal_noise(blocks: Mapping[str, Release], number: int) -> float:
@@ -150,9 +163,9 @@ def _diagonal_noise(blocks: Mapping[str, Release], number: int) -> float:
 
 def _step(plan: Plan, equation: Equation, point: Vector, number: int) -> Vector:
     """The point after a Newton step, which is shorter where the noise is larger: post-processing."""
-    at_zero = number == 0 and plan.problem.w0 is None
-    step = _filtered(equation, defaults.COEF_DEVIATION if at_zero else defaults.STEP_DEVIATION)
-    return _lengthened(plan.problem, equation, step) if at_zero else point + step
+    first = number == 0 and not started(plan.problem)
+    step = _filtered(equation, defaults.COEF_DEVIATION if first else defaults.STEP_DEVIATION)
+    return lengthened(plan.problem, equation.hessian, equation.score, step) if first else point + step
 
 
 def _filtered(equation: Equation, spread: float) -> Vector:
@@ -168,21 +181,6 @@ def _filtered(equation: Equation, spread: float) -> Vector:
     factors = np.zeros(len(values))
     factors[kept] = values[kept] / (values[kept] ** 2 + noise)
     return np.asarray(vectors @ (factors * (vectors.T @ equation.score)))
-
-
-def _lengthened(problem: Problem, equation: Equation, coef: Vector) -> Vector:
-    """The solution at zero, rescaled from a linear probability model to a logistic model with Gaussian margins.
-
-    Where the number of rows is not known, it stays as it is.
-    """
-    iota = problem.geometry.intercept
-    n_rows = problem.reference_total or 0.0
-    if iota:
-        n_rows = 4 * float(equation.hessian[-1, -1]) / iota**2  # public, or released
-    if n_rows < 1:
-        return coef
-    mean_label = 2 * float(equation.score[-1]) / (iota * n_rows) if iota else 0.0
-    return stein_coef(coef, 4 * equation.hessian / n_rows, iota, mean_label)
 
 
 def _coef(plan: Plan, released: Part, point: Vector) -> Vector:
@@ -208,20 +206,27 @@ def reading_of(plan: Plan, released: Part) -> Reading:
             deviation = plan.statement.released[block_name(last, kind)].deviation
             cells[rows, columns] = cells[columns, rows] = deviation**2
     if geometry.intercept:
-        tied[hot_columns(geometry)] = _tie(geometry)
+        tied[hot_columns(geometry)] = half_width_over_constant(geometry)
     values, vectors = np.linalg.eigh(equation.hessian)
-    widths = None if geometry.half_width is None else np.array(geometry.half_widths)
+    meat = meat_matrix(plan.problem, released)
+    if meat is not None:
+        meat *= query_of_squares(plan.problem).largest ** 2
+    widths = None
+    if geometry.half_width is not None:
+        widths = np.array(geometry.half_widths) * steepness(plan.problem.loss)
     return Reading(
         matrix=equation.hessian,
         vector=equation.score,
         cells=cells,
         tied=tied,
         vector_noise=np.eye(q) * equation.score_noise**2,
-        sampling=(vectors * np.maximum(values, 0.0)) @ vectors.T,
+        sampling=(vectors * np.maximum(values, 0.0)) @ vectors.T if meat is None else robust_sampling(meat),
         laplace=False,
         center=point,
         sizes=np.array(geometry.sizes),
-        estimand=Estimand.LOG_ODDS,
+        estimand=plan.problem.loss.estimand,
         n_rows=plan.problem.n_rows,
-        expansion=Expansion(geometry.row_norm, widths),
+        robust=meat is not None,
+        clustered=plan.problem.unit.person is not None,
+        expansion=Expansion(geometry.row_norm * steepness(plan.problem.loss), widths),
     )

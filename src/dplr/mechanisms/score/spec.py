@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,16 +17,18 @@ from numpy.typing import NDArray
 from dplr._kit.progress import Track, silent
 from dplr._kit.validation import sentence
 from dplr.inference.reading import Reading
+from dplr.mechanisms.meat import MEAT, check_persons, meat_cells, meat_l2_sensitivity, meat_words
 from dplr.mechanisms.protocol import Description, Shape, Tabled
 from dplr.mechanisms.score import ABOUT, rounds
 from dplr.mechanisms.score import noise as round_noise
-from dplr.mechanisms.score.defaults import FIRST_WEIGHT, shares
+from dplr.mechanisms.score.defaults import FIRST_WEIGHT, MEAT_SHARE, shares
+from dplr.mechanisms.score.losses import of_round, query_of_squares, smooth
 from dplr.noise import Source
 from dplr.privacy.guarantees import Gaussian, Pure
 from dplr.privacy.law import Law
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
-from dplr.problem.losses import LOGISTIC, model_of, models_with
+from dplr.problem.losses import model_of, models_with
 from dplr.problem.outlook import GradientNoise
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
@@ -93,19 +96,19 @@ class ScoreRelease(Tabled):
             remedy += 'dplr.ObjectivePerturbation(intervals="on").'
             raise ValueError(sentence("delta", 'must be positive with mechanism="score"', delta, remedy))
         self.check(problem)
-        planned = self._rounds(problem)
-        sizes = _sizes(problem)
+        problem = smooth(problem)
+        steps = self._steps(problem)
         guarantee: Pure | Gaussian = Pure(eps)
         if math.isinf(eps):
             exact = math.ldexp(1.0, round_noise.EXACT)
             released = {
-                rounds.block_name(number, kind): Release((size,), step.sensitivity, Law.NONE, 0.0, exact)
-                for number, step in enumerate(planned)
-                for kind, size in sizes
+                name: Release((size,), step.sensitivity, Law.NONE, 0.0, exact)
+                for step in steps
+                for name, size, _ in step.blocks
             }
         else:
-            noise = round_noise.gaussian_rounds(planned, sizes, eps, delta)
-            released, guarantee = _releases(planned, noise, sizes), Gaussian(noise.mu)
+            noise = round_noise.gaussian_steps(steps, eps, delta)
+            released, guarantee = _releases(steps, noise), Gaussian(noise.mu)
         statement = PrivacyStatement(
             mechanism=self.about.name,
             eps=eps,
@@ -113,7 +116,7 @@ class ScoreRelease(Tabled):
             guarantee=guarantee,
             neighbouring=problem.neighbouring,
             released=released,
-            calibration=_calibration(planned, problem) if math.isfinite(eps) else "none: eps = inf",
+            calibration=_calibration(steps, problem) if math.isfinite(eps) else "none: eps = inf",
             assumptions=problem.assumptions,
             solution=problem.solution,
             arithmetic=self.about.arithmetic,
@@ -125,19 +128,24 @@ class ScoreRelease(Tabled):
         return Plan(problem, statement)
 
     def check(self, problem: Problem) -> None:
-        """Refuse losses other than the logistic one, which the proof is about, and a ridge without a number of rows."""
-        if problem.loss != LOGISTIC:
+        """Refuse losses that the proof is not about, and a ridge without a number of rows."""
+        if not problem.loss.has_score:
             remedy = 'Use "fm" for a linear model, or "objective", "output" or "ngd".'
-            rule = f'must be {models_with(lambda loss: loss == LOGISTIC)} with mechanism="score"'
+            rule = f'must be {models_with(lambda loss: loss.has_score)} with mechanism="score"'
             raise ValueError(sentence("model", rule, model_of(problem.loss), remedy))
+        if problem.n_rows is not None:
+            check_persons(problem, problem.n_rows)
         if problem.l2 is not None and problem.n_rows is None:
             remedy = "Declare n_rows=, a public reference, or leave l2='auto'."
             raise ValueError(sentence("l2", "needs a public number of rows", problem.l2, remedy))
 
     def blocks(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> dict[str, Shape]:
-        """Return the cells of the score and the Hessian, in every round."""
-        count = len(shares(self.rounds, started=problem.w0 is not None))
-        return {rounds.block_name(k, kind): (size,) for k in range(count) for kind, size in _sizes(problem)}
+        """Return the cells of the score and the Hessian in every round, and of squares of scores."""
+        return {name: (size,) for step in self._steps(smooth(problem)) for name, size, _ in step.blocks}
+
+    def check_rows(self, rows: Rows, problem: Problem) -> None:
+        """Refuse more persons than have room for their scores."""
+        check_persons(problem, rows.units)
 
     def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
         """Sum exactly at zero, add integer noise, step, and again."""
@@ -145,16 +153,14 @@ class ScoreRelease(Tabled):
 
     def solution(self, problem: Problem, eps: float) -> tuple[str, ...]:
         """Shorter steps; none beside a ridge that was asked for, which replaces them in the last."""
+        bent = problem.loss.name in ("huber_residual", "smooth_huber")
+        words = (f"the Huber loss is rounded: its slope is C (1 - exp(-|r| / C)), C = {problem.loss.width:g}",) * bent
         if problem.l2 is not None or math.isinf(eps):
-            return ()
-        return ("coefficients are shrunk by steps that are shorter where their noise is larger",)
+            return words
+        return (*words, "coefficients are shrunk by steps that are shorter where their noise is larger")
 
     def lacks_intervals(self, plan: Plan) -> str:
-        """The reason why there are no intervals: persons or weights; empty where every row has weight 1."""
-        if plan.problem.unit.person is not None:
-            return "rows of one person depend on each other, and the Hessian does not show how much"
-        if plan.problem.unit.weighted:
-            return "the Hessian of rows that count differently does not show how much their score varies"
+        """Every release has intervals."""
         return ""
 
     def as_declared(self, problem: Problem, names: Collection[str]) -> bool:
@@ -178,17 +184,29 @@ class ScoreRelease(Tabled):
         blocks = {kind: plan.statement.released[rounds.block_name(last, kind)] for kind, _ in _sizes(plan.problem)}
         return blocks.pop("score").deviation, max(block.deviation for block in blocks.values())
 
-    def _rounds(self, problem: Problem) -> tuple[round_noise.Round, ...]:
-        """The sensitivity of each round, and its share."""
-        where = (problem.geometry.radius, problem.geometry.intercept, problem.neighbouring)
-        started = problem.w0 is not None
-        first, *rest = shares(self.rounds, started=started)
-        at_start = (
-            round_noise.round_anywhere(first, *where)
-            if started
-            else round_noise.round_at_zero(first, FIRST_WEIGHT, *where)
-        )
-        return (at_start, *(round_noise.round_anywhere(share, *where) for share in rest))
+    def _steps(self, problem: Problem) -> tuple[round_noise.Step, ...]:
+        """The rounds, and the squares of scores where the Hessian does not show how much the score varies."""
+        geometry, neighbouring, sizes = problem.geometry, problem.neighbouring, _sizes(problem)
+        rest, steps = Fraction(1), []
+        if rounds.varies(problem):
+            rest -= MEAT_SHARE
+        parts = shares(self.rounds, started=rounds.started(problem))
+        for number, share in enumerate(parts):
+            if number == 0 and rounds.from_zero(problem):
+                weight, moved = round_noise.round_at_zero(geometry, FIRST_WEIGHT, neighbouring)
+            else:
+                weight, moved = round_noise.round_anywhere(
+                    geometry, of_round(problem.loss, number, len(parts)), neighbouring
+                )
+            weights = {"score": 1.0, "diagonal": weight, "off_diagonal": weight * math.sqrt(2)}
+            blocks = tuple((rounds.block_name(number, kind), size, weights[kind]) for kind, size in sizes)
+            steps.append(round_noise.Step(rest * share, moved, blocks))
+        if rest < 1:
+            weights = {MEAT + "diagonal": 1.0, MEAT + "off_diagonal": math.sqrt(2)}
+            meat = tuple((name, len(where), weights[name]) for name, (where, _) in meat_cells(problem).items())
+            most = problem.loss.lipschitz / query_of_squares(problem).largest
+            steps.append(round_noise.Step(1 - rest, meat_l2_sensitivity(problem, most), meat))
+        return tuple(steps)
 
 
 def _sizes(problem: Problem) -> tuple[tuple[str, int], ...]:
@@ -196,19 +214,19 @@ def _sizes(problem: Problem) -> tuple[tuple[str, int], ...]:
     return tuple((kind, len(where)) for kind, (where, _) in rounds.cells_of(problem.geometry).items())
 
 
-def _releases(
-    planned: Sequence[round_noise.Round], noise: round_noise.Noise, sizes: Sequence[tuple[str, int]]
-) -> dict[str, Release]:
-    released = {}
-    for number, (step, (charged, blocks)) in enumerate(zip(planned, noise.rounds, strict=True)):
-        weights = {"score": 1.0, "diagonal": step.weight, "off_diagonal": step.weight * math.sqrt(2)}
-        for (kind, size), block in zip(sizes, blocks, strict=True):
-            released[rounds.block_name(number, kind)] = Release(
-                (size,), charged, Law.DISCRETE_GAUSSIAN, block.scale, block.grid, weights[kind], block.units
-            )
-    return released
+def _releases(steps: Sequence[round_noise.Step], noise: round_noise.Noise) -> dict[str, Release]:
+    return {
+        name: Release((size,), charged, Law.DISCRETE_GAUSSIAN, block.scale, block.grid, weight, block.units)
+        for step, (charged, blocks) in zip(steps, noise.steps, strict=True)
+        for (name, size, weight), block in zip(step.blocks, blocks, strict=True)
+    }
 
 
-def _calibration(planned: Sequence[round_noise.Round], problem: Problem) -> str:
-    parts = ", ".join(f"{float(step.share):.0%} of mu^2 for {step.sensitivity:.6g}" for step in planned)
-    return f"{len(planned)} rounds, {parts}: joint L2 sensitivities of score and weighted Hessian, {problem.geometry}"
+def _calibration(steps: Sequence[round_noise.Step], problem: Problem) -> str:
+    squares = steps[-1] if steps[-1].blocks[0][0].startswith(MEAT) else None
+    parts = [f"{float(step.share):.2%} of mu^2 for {step.sensitivity:.6g}" for step in steps if step is not squares]
+    words = f"{len(parts)} rounds, {', '.join(parts)}: joint L2 sensitivities of score and weighted Hessian"
+    if squares is not None:
+        words += f"; {float(squares.share):.0%} of mu^2 for the {meat_words(problem)}, L2 sensitivity "
+        words += f"{squares.sensitivity:.6g}"
+    return f"{words}, {problem.geometry}"

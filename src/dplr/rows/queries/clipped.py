@@ -64,8 +64,7 @@ class ClippedGradient:
     @property
     def scale_exponent(self) -> int:
         """Exponent of the smallest power of two that is at least the clip."""
-        mantissa, exponent = math.frexp(self.clip)
-        return exponent - (mantissa == 0.5)
+        return exponent_above(self.clip)
 
     @property
     def exponent(self) -> int:
@@ -114,6 +113,12 @@ def clipped_rows(
 ) -> ClippedRows:
     """Rows as kernels of clipped gradients take them; `allocate` makes arrays of facts about them, None in memory."""
     return ClippedRows(X, y, row_map(prep), weights, allocate)
+
+
+def exponent_above(value: float) -> int:
+    """Exponent of the smallest power of two that is no less than a positive number."""
+    mantissa, exponent = math.frexp(value)
+    return exponent - (mantissa == 0.5)
 
 
 def on_coef_grid(coefs: Vector) -> Vector:

@@ -10,25 +10,32 @@ from numpy.typing import NDArray
 
 from dplr.bounds.scaling import Prep
 from dplr.problem.losses import Loss, huber_residual
+from dplr.rows.queries.clipped import exponent_above
 from dplr.rows.queries.score import MULTIPLIER_BITS, ScoreMoments, ScorePartial, Vector
 from dplr.rows.weights import Weights
 
 
 @dataclass(frozen=True, slots=True)
 class MeatMoments(ScoreMoments):
-    """Upper triangle of sum min(u^2 / L^2, 1) v v', u = v.w - y the residual at the point w, L a power of two. Exact.
+    """Upper triangle of sum (u / L)^2 v v', u the slope of the loss at the point w, L a power of two. Exact.
 
     v = (x, intercept if any). |u| / L is truncated to a multiple of 2^-18 or less, and v times it towards zero, so that
-    no row is longer than min(|u| / L, 1) v. L is the width of the loss. The last column holds the sum of the gradients
-    with the other sign. A row of weight a counts with a u for u.
+    no row is longer than |u| / L times v. L is the smallest power of two that is no less than any slope: of least
+    squares the width at which residuals are cut. The last column holds the sum of the gradients with the other sign. A
+    row of weight a counts with a u for u.
 
     Sensitivity: sensitivity.meat_*.
     """
 
     @property
+    def largest(self) -> float:
+        """L, which is no less than any slope."""
+        return 2.0 ** exponent_above(self.loss.lipschitz)
+
+    @property
     def one(self) -> int:
-        """The largest residual that counts, in units of residuals: a power of two."""
-        return int(self.gradient.per_unit) * int(self.loss.lipschitz)
+        """L in units of residuals: a power of two."""
+        return int(self.gradient.per_unit * self.largest)
 
     def add_block(
         self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: Vector, out: ScorePartial, weights: Weights = None

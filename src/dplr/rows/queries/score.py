@@ -1,4 +1,4 @@
-"""Score and Hessian of the logistic loss at a point: exact sums."""
+"""Score and Hessian of a loss at a point: exact sums."""
 
 from __future__ import annotations
 
@@ -38,8 +38,9 @@ class ScorePartial:
     def total(self) -> Total:
         """The exact total so far. Ends this partial: the limbs are not copied."""
         value = self.moments.total()
-        up = self.query.gradient.exponent - Moments.exponent
-        hi, lo = value.hi, value.lo
+        up, curved = self.query.gradient.exponent - Moments.exponent, self.query.curvature_exponent
+        assert up >= 0, "a clip is at least 1"
+        hi, lo = value.hi << curved, value.lo << curved
         hi[:-1, -1], lo[:-1, -1] = -self.score.hi << up, -self.score.lo << up  # in place of products with y
         hi[-1, -1] = lo[-1, -1] = 0
         return normalised(hi, lo, value.exponent, value.faults)
@@ -52,8 +53,10 @@ class ScoreMoments:
     v = (x, intercept if any), y = -1 or 1, and p = sigma(-y v.w) truncated to a multiple of 2^-19 or 2^-20, one number
     for both sums. The point w must be on the grid of `on_coef_grid`. The row of H is v times a multiplier, the whole
     part of the root of p (1 - p) in units of 2^-30, truncated towards zero: its norm never exceeds that of the root
-    times v. `clip`, a bound of the norm of v, clips nothing. A row of weight a adds a times that, at most: the residual
-    p y is multiplied by a and truncated, the multiplier of H by the root of a.
+    times v. `clip`, a bound of the norm of a gradient, clips nothing. A row of weight a adds a times that, at most: the
+    residual p y is multiplied by a and truncated, the multiplier of H by the root of a.
+
+    Of other losses -p y and p (1 - p) are the slope of the loss and its derivative (`SoftHuberMoments`, `RateMoments`).
 
     Sensitivity: sensitivity.score_*.
     """
@@ -65,6 +68,7 @@ class ScoreMoments:
 
     counts_outside = True
     exponent = Moments.exponent
+    curvature_exponent = 0
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -107,8 +111,12 @@ class ScoreMoments:
             kernel_of(query.loss), query.loss.width, coef * 2.0**20, query.clip * query.per_unit, query.per_unit, 0,
             len(X), out.score.hi, out.score.lo, residuals,
         )  # fmt: skip
-        multipliers = self.multipliers(np.abs(residuals), int(query.per_unit))
+        multipliers = self.multipliers(self.sizes(X, prep, coef, residuals), int(query.per_unit))
         return multipliers if weights is None else multipliers * self.factors(weights) >> MULTIPLIER_BITS
+
+    def sizes(self, X: NDArray[Any], prep: Prep, coef: Vector, residuals: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The whole numbers that tell a row's multiplier: the sizes of the residuals."""
+        return np.abs(residuals)
 
     def multipliers(self, sizes: NDArray[np.int64], one: int) -> NDArray[np.int64]:
         """The multiplier of each row, from the sizes of its residuals in units of 1 / one."""
@@ -122,7 +130,11 @@ class ScoreMoments:
 def multipliers_of(sizes: NDArray[np.int64], one: int) -> NDArray[np.int64]:
     """The whole part of 2^30 sqrt(p (1 - p)), exactly, for p = sizes / one, `one` a power of two from 2^15 to 2^20."""
     bits = one.bit_length() - 1
-    squares = sizes * (one - sizes) << (2 * (MULTIPLIER_BITS - bits))  # at most 2^58
+    return whole_roots(sizes * (one - sizes) << (2 * (MULTIPLIER_BITS - bits)))  # of at most 2^58
+
+
+def whole_roots(squares: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The whole parts of the roots, exactly, of numbers from 0 to 2^60."""
     roots = np.sqrt(squares.astype(np.float64)).astype(np.int64)  # off by one at most
     roots -= roots * roots > squares
     roots += (roots + 1) ** 2 <= squares

@@ -1,0 +1,106 @@
+"""The middle of a sandwich covariance: squares of residuals times rows, or of the scores of persons.
+
+A mechanism releases it at a point that follows from its earlier releases. Proofs: functional.md, lemmas 15, 16 and 18.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr.privacy import sensitivity
+from dplr.privacy.guarantees import Neighbouring
+from dplr.problem.cells import Cells, hot_columns, moments_sensitivity, second_moments
+from dplr.problem.geometry import Geometry
+from dplr.problem.problem import Problem
+from dplr.rows import Rows
+from dplr.rows.queries.clipped import on_coef_grid
+from dplr.rows.queries.totals import Total
+
+if TYPE_CHECKING:
+    from dplr.rows.queries.meat import MeatMoments
+
+# The prefix of the names of its blocks.
+MEAT = "meat_"
+MEAT_BLOCKS = frozenset({MEAT + "diagonal", MEAT + "off_diagonal"})
+
+
+def meat_cells(problem: Problem) -> dict[str, Cells]:
+    """The released cells: those of the second moments, and the constant's, which is private here.
+
+    Of the squares of persons' scores all cells are: a person may have rows of two levels (functional.md, lemma 18).
+    """
+    if problem.unit.person is None:
+        return {MEAT + name: where for name, where in second_moments(problem.geometry, counted=True).items()}
+    size = problem.geometry.n_coefs
+    pairs = {"diagonal": (np.arange(size), np.arange(size)), "off_diagonal": np.triu_indices(size, 1)}
+    return {MEAT + name: where for name, where in pairs.items() if len(where[0])}
+
+
+def meat_matrix(problem: Problem, released: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64] | None:
+    """The symmetric matrix (q, q) of the released cells; None where they were not released."""
+    geometry, cells = problem.geometry, meat_cells(problem)
+    if not cells.keys() <= released.keys():
+        return None
+    size = geometry.n_coefs
+    matrix = np.zeros((size, size))
+    for name, (rows, columns) in cells.items():
+        matrix[rows, columns] = matrix[columns, rows] = released[name]
+    if problem.unit.person is None and geometry.intercept:
+        hot = hot_columns(geometry)
+        matrix[hot, hot] = matrix[hot, size - 1] * half_width_over_constant(geometry)
+    return matrix
+
+
+def half_width_over_constant(geometry: Geometry) -> float:
+    """The ratio of the diagonal cell of a column of 0 and half_width to its cell beside the constant."""
+    assert geometry.half_width is not None or not hot_columns(geometry)
+    return (geometry.half_width or 0.0) / geometry.intercept
+
+
+def squares_at(rows: Rows, problem: Problem, query: MeatMoments, point: NDArray[np.float64]) -> Total:
+    """The sum at the point of the grid of coefficients that is nearest to this one."""
+    point = on_coef_grid(point)
+    if problem.unit.person is None:
+        return rows.total(query, point)
+    from dplr.rows.queries.clusters import PersonScores  # few fits need it
+
+    scores = PersonScores(query, rows.units)
+    return scores.squares(rows.total(scores, point).faults)
+
+
+def check_persons(problem: Problem, persons: int) -> None:
+    """Refuse more persons than have room for their scores; where rows are units there are none."""
+    if problem.unit.person is not None:
+        from dplr.rows.queries.clusters import check_memory
+
+        check_memory(persons, problem.geometry.n_coefs)
+
+
+def meat_words(problem: Problem) -> str:
+    """The middle of the covariance in the words of a statement."""
+    return "squared residuals times rows" if problem.unit.person is None else "squares of the persons' scores"
+
+
+def meat_l2_sensitivity(problem: Problem, largest: float = 1.0) -> float:
+    """L2 sensitivity of the cells, those off the diagonal with weight sqrt 2 (functional.md, lemmas 15 and 18).
+
+    `largest` is the largest size of what multiplies a row.
+    """
+    one = problem.neighbouring is Neighbouring.ADD_REMOVE
+    return (sensitivity.meat_add_remove if one else sensitivity.meat_replace_one)(largest * problem.geometry.row_norm)
+
+
+def meat_l1_sensitivity(problem: Problem) -> float:
+    """L1 sensitivity of the cells at any point (functional.md, lemmas 16 and 18)."""
+    geometry, records = problem.geometry, problem.neighbouring.records_changed
+    longest = moments_sensitivity(geometry, Neighbouring.ADD_REMOVE, 1.0, 0.0)
+    if problem.unit.person is not None:
+        widths = () if geometry.half_width is None else geometry.half_widths
+        return sensitivity.clusters_change(longest, geometry.row_norm, widths, records)
+    added = moments_sensitivity(geometry, Neighbouring.ADD_REMOVE, 0.0, 1.0)
+    replaced = moments_sensitivity(geometry, Neighbouring.REPLACE_ONE, 0.0, 1.0)
+    return sensitivity.squares_change(added, replaced, longest, geometry.n_coefs, records, 1.0)
