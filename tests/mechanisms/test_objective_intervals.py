@@ -328,3 +328,30 @@ def test_a_statement_with_another_noise_than_its_plan_has_no_table(name):
     est._record = replace(est._record, plan=replace(plan, statement=replace(plan.statement, released=blocks)))
     with pytest.raises(ValueError, match="must be planned by this version"):
         est.summary()
+
+
+@pytest.mark.parametrize("kind", ["weights", "class weights"])
+def test_intervals_of_rows_that_count_less_than_whole_are_wide_enough(kind):
+    """Without noise the error is the root of the weighted Hessian's inverse, or larger: never below the sandwich's."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (20_000, 2))
+    y = (rng.random(20_000) < 1 / (1 + np.exp(2 - X @ [2.0, -1.0]))).astype(int)
+    weights = rng.uniform(0, 1, 20_000) if kind == "weights" else np.where(y, 1.0, 0.25)
+    options = {"class_weight": {0: 1, 1: 4}} if kind == "class weights" else {
+        "sample_weight": weights, "weight_bounds": (0, 1)
+    }  # fmt: skip
+    spec = dplr.ObjectivePerturbation(intervals="on")
+    bounds = dplr.Bounds([(0, 1)] * 2)
+    est = dplr.fit(X, y, eps=math.inf, mechanism=spec, bounds=bounds, model="logistic", **options)
+    Z, w = np.column_stack([X, np.ones(20_000)]), np.zeros(3)
+    for _ in range(30):
+        p = 1 / (1 + np.exp(-Z @ w))
+        hessian = Z.T @ (Z * (weights * p * (1 - p))[:, None])
+        w += np.linalg.solve(hessian, Z.T @ (weights * (y - p)))
+    bread = np.linalg.inv(hessian)
+    sandwich = np.sqrt(np.diag(bread @ (Z.T @ (Z * (weights * (y - p))[:, None] ** 2)) @ bread))
+    lines = est.summary().lines
+    found = np.array([line.std_error for line in lines])
+    np.testing.assert_allclose([line.estimate for line in lines], w, atol=0.01)
+    assert np.all(found > sandwich)
+    np.testing.assert_allclose(found, np.sqrt(np.diag(bread)), rtol=0.02)

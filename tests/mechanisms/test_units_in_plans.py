@@ -130,7 +130,7 @@ def test_noise_in_the_objective_of_persons_is_pure():
         (ObjectivePerturbation(noise="gaussian"), PERSON, 1e-6, '`noise` must be "smaller" with persons'),
         (ObjectivePerturbation(calibration="cm08"), PERSON, 0.0, '`calibration` must be "tight" with persons'),
         (ObjectivePerturbation(calibration="cms11"), SEVERAL, 0.0, '`calibration` must be "tight" with persons'),
-        (ObjectivePerturbation(intervals="on"), WEIGHTED, 0.0, '`intervals` must be "off" with persons or weights'),
+        (ObjectivePerturbation(intervals="on"), PERSON, 0.0, '`intervals` must be "off" with persons'),
         (NoisyGradientDescent(standardise="on"), SEVERAL, 1e-6, "`standardise` must be 'auto' or 'off' where the sum"),
         (NoisyGradientDescent(batch=2000), PERSON, 1e-6, "`batch` must be at most the number of persons"),
     ],

@@ -8,7 +8,7 @@ import reference
 from dplr._core import cpu_paths
 from dplr.bounds.scaling import ball_prep, box_prep
 from dplr.problem.losses import LOGISTIC
-from dplr.rows import ArrayRows
+from dplr.rows import ArrayRows, row_weights
 from dplr.rows.queries.clipped import clipped_rows, on_coef_grid
 from dplr.rows.queries.squares import LONGEST, ScoreSquares, directions
 
@@ -36,7 +36,7 @@ def query_of(prep, length=1.0):
     return ScoreSquares(LOGISTIC, 3, True, prep.geometry.row_norm, directions(vectors))
 
 
-def exact(prep, X, y, query):
+def exact(prep, X, y, query, weights=1.0):
     """The sum in Python integers, row by row."""
     one = 2**19  # residual units in 1, for rows of norm between 1 and 2
     rows, counts = reference.gridded_rows(X, prep)
@@ -45,6 +45,7 @@ def exact(prep, X, y, query):
     norms = np.sqrt((rows * rows).sum(axis=1))
     cap = query.clip * one * (2**20 * (1 - 2.0**-50)) / norms
     sizes = np.floor(np.minimum(reference.sigmoid_of_minus(margins) * one, cap)) * counts
+    sizes = np.floor(sizes * weights)
     sums = [0] * len(query.directions)
     for row, size in zip(rows, sizes, strict=True):
         parts = [abs(sum(int(v) * int(u) for v, u in zip(row, along, strict=True))) for along in query.directions]
@@ -67,6 +68,15 @@ def test_sums_are_those_of_exact_integers(path, kind, length):
     (X, y), prep = made(), PREPS[kind]
     query = query_of(prep, length)
     assert sums(ArrayRows(X, y, prep), query) == exact(prep, X, y, query)
+
+
+def test_slopes_are_multiplied_by_the_weights_of_rows(path):
+    (X, y), prep = made(), PREPS["box"]
+    weights = row_weights(len(y), None, 1, np.random.default_rng(2).uniform(0, 1, len(y)), 1.0, None, False)
+    query = query_of(prep, 3.0)
+    found = sums(ArrayRows(X, y, prep, weights=weights), query)
+    assert found == exact(prep, X, y, query, weights.of_rows)
+    assert found != exact(prep, X, y, query)
 
 
 @pytest.mark.parametrize("kind", PREPS)

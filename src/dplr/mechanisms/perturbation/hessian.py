@@ -146,7 +146,7 @@ def reading(plan: Plan, released: Mapping[str, Vector], coef: Vector, deviations
     pulled = hessian + np.diag(ridges)
     widths = None if geometry.half_width is None else np.array(geometry.half_widths)
     robust = squares.NAME in released
-    sampling = positive_part(hessian)
+    sampling = positive_part(hessian)  # of rows that count less than whole it is larger than what their scores vary
     if robust:
         sampling = axes(plan, released).sampling(released[squares.NAME])
     return Reading(

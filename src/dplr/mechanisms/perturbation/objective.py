@@ -257,13 +257,13 @@ class ObjectivePerturbation(Tabled):
         )
 
     def _check_unit(self, problem: Problem) -> None:
-        """Refuse printed algorithms with persons, and intervals with weights or persons."""
+        """Refuse printed algorithms and intervals with persons."""
         if problem.unit.person is not None and self.calibration != "tight":
             remedy = "The printed algorithms protect single rows."
             raise ValueError(sentence("calibration", 'must be "tight" with persons', self.calibration, remedy))
-        if problem.unit.weighted and self.intervals == "on":
-            remedy = "The Hessian of rows that count differently does not show how much their score varies."
-            raise ValueError(sentence("intervals", 'must be "off" with persons or weights', self.intervals, remedy))
+        if problem.unit.person is not None and self.intervals == "on":
+            remedy = 'Rows of one person depend on each other: mechanism="score" with a delta shows how much.'
+            raise ValueError(sentence("intervals", 'must be "off" with persons', self.intervals, remedy))
 
     def check(self, problem: Problem) -> None:
         """Refuse what no theorem here covers."""
@@ -293,7 +293,7 @@ class ObjectivePerturbation(Tabled):
 
     def aimed(self, problem: Problem, classes: Sequence[Any]) -> ObjectivePerturbation:
         """With the Hessian and without a cut, where the loss is logistic and the calibration is not a printed one."""
-        logistic = problem.loss.name == "logistic" and not problem.unit.weighted
+        logistic = problem.loss.name == "logistic" and problem.unit.person is None
         tight = self.calibration == "tight" and self.cut in (None, "auto")
         return replace(self, intervals="on") if logistic and tight else self
 
@@ -321,8 +321,6 @@ class ObjectivePerturbation(Tabled):
         """The coefficients alone do not say how curved the loss is."""
         if self.intervals == "on":
             return ""
-        if plan.problem.unit.weighted:
-            return "the coefficients of rows that count differently do not say how much their score varies"
         return f"the coefficients alone do not say how uncertain they are{instead(plan)}"
 
     def as_declared(self, problem: Problem, names: Collection[str]) -> bool:

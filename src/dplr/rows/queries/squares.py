@@ -33,7 +33,7 @@ class ScoreSquares:
 
     v = (x, intercept if any) and p = sigma(-y v.w) at the point w, as in `ScoreMoments`. The squares of a row that add
     up to s > 1 are divided by s. The point must be on the grid of `on_coef_grid`; `clip` is a bound of the norm of v.
-    Every row counts as 1: there are no weights.
+    The p of a row of weight a is multiplied by a, and truncated.
 
     Sensitivity in L1: 1 for each record that is added or removed (objective.md, lemma 10).
 
@@ -68,11 +68,13 @@ class ScoreSquares:
         self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: Vector, out: ClippedPartial, weights: Weights = None
     ) -> None:
         """Bound, scale and snap the rows of a block and add their squares at `coef` (q,)."""
-        assert weights is None
         for start in range(0, len(X), _ROWS):
-            self._add_rows(X[start : start + _ROWS], y[start : start + _ROWS], prep, coef, out)
+            part = slice(start, start + _ROWS)
+            self._add_rows(X[part], y[part], prep, coef, out, None if weights is None else weights[part])
 
-    def _add_rows(self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: Vector, out: ClippedPartial) -> None:
+    def _add_rows(
+        self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: Vector, out: ClippedPartial, weights: Weights
+    ) -> None:
         rows, n = clipped_rows(X, y, prep), len(X)
         gradient = ClippedGradient(self.loss, self.d, self.intercept, self.clip)
         residuals, kernel, clip = np.empty(n, np.int64), kernel_of(self.loss), self.clip * gradient.per_unit
@@ -80,6 +82,8 @@ class ScoreSquares:
         rows.add_with_residuals(
             kernel, self.loss.width, coef * _UNITS, clip, gradient.per_unit, 0, n, hi, lo, residuals
         )
+        if weights is not None:
+            residuals = (np.sign(residuals) * np.floor(np.abs(residuals) * weights)).astype(np.int64)
         bits = int(gradient.per_unit).bit_length() - 1
         rows.add_squares(residuals, bits, self.directions, 0, n, out.hi, out.lo)
         non_finite, unknown = rows.faults.tolist()
