@@ -23,8 +23,9 @@ Flags = NDArray[np.bool_]
 
 # Points of a batch hold at most this many numbers in one array.
 _MOST = 2**21
-# Steps that a batch may take; after `_CALM` they are shortened by `_SHORT`, so that no cycle of two goes on.
-_STEPS, _CALM, _SHORT = 60, 15, 0.6
+# Steps that a batch may take; after `_CALM` they are shortened by `_SHORT`, so that no cycle of two goes on. The lowest
+# point may lie far away beyond a plain: the statistic falls all the way.
+_STEPS, _FALLING, _CALM, _SHORT = 60, 300, 15, 0.6
 # A step ends the search below this part of the half-width, and below that one in the metric of the curvature.
 _ALONG, _ACROSS = 1e-4, 1e-2
 _JITTER, _ROUNDING = 1e-13, 1e-9
@@ -141,7 +142,7 @@ def lowest(reading: Reading, box: Array, start: Array, fixed: Array | None = Non
         # Far from the data, where steps are short for long, the p-value has more digits than anybody reads.
         return Step(move, gain <= 1e-7 * (1.0 + np.abs(model.value)) ** 2, model.value, most)
 
-    points, success = _iterate(step, start[None], reading.center, np.full((1, len(start)), np.inf))
+    points, success = _iterate(step, start[None], reading.center, np.full((1, len(start)), np.inf), _FALLING)
     return points[0], bool(success[0])
 
 
@@ -207,7 +208,7 @@ def _within(local: Model, theta: Array, box: Array, move_of: Callable[[Model], A
 
 
 def _iterate(
-    step: Callable[[Array, NDArray[np.intp]], Step], points: Array, center: Array, box: Array
+    step: Callable[[Array, NDArray[np.intp]], Step], points: Array, center: Array, box: Array, steps: int = _STEPS
 ) -> tuple[Array, Flags]:
     """Move every point until its step says that it is there, and none of its coefficients far beyond its bound.
 
@@ -217,7 +218,7 @@ def _iterate(
     success, halved = np.zeros(len(points), bool), np.full(len(points), _HALVED)
     moving = np.arange(len(points))
     size = max(1, _MOST // points.shape[1] ** 2)
-    for count in range(_STEPS):
+    for count in range(steps):
         still = []
         for first in range(0, len(moving), size):
             which = moving[first : first + size]
