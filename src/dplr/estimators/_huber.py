@@ -17,8 +17,8 @@ class HuberRegressor(PrivateRegressor):
 
     Parameters
     ----------
-    mechanism : {"auto", "objective", "output", "ngd", "none"} or spec, default="auto"
-        `"auto"` is a function of public facts. `"ngd"` needs delta > 0. The functional mechanism has no expansion of
+    mechanism : {"auto", "objective", "output", "ngd", "score", "none"} or spec, default="auto"
+        `"auto"` is a function of public facts. `"ngd"` and `"score"`, which has confidence intervals, need delta > 0. The functional mechanism has no expansion of
         this loss.
     width : float, default=0.5
         Residual at which the loss changes from quadratic to linear, in [0.01, 2], in units of half the distance between
@@ -30,8 +30,8 @@ class HuberRegressor(PrivateRegressor):
     Privacy
     -------
     Protects one record, or one person, as `LinearRegression` does. The slope of the loss is at most `width`, its second
-    derivative at most 1, so output.md, theorem 1, objective.md, theorem 1, and noisy_gd.md cover it, beside the
-    mechanisms.
+    derivative at most 1, so output.md, theorem 1, objective.md, theorem 1, noisy_gd.md, and score.md, lemma 4, cover
+    it, beside the mechanisms.
 
     See Also
     --------

@@ -23,8 +23,8 @@ class PoissonRegressor(PrivateRegressor):
 
     Parameters
     ----------
-    mechanism : {"auto", "objective", "output", "ngd", "none"} or spec, default="auto"
-        `"auto"` is a function of public facts. `"ngd"` needs delta > 0. The functional mechanism has no expansion of
+    mechanism : {"auto", "objective", "output", "ngd", "score", "none"} or spec, default="auto"
+        `"auto"` is a function of public facts. `"ngd"` and `"score"`, which has confidence intervals, need delta > 0. The functional mechanism has no expansion of
         this loss.
     bounds : Bounds, mapping, path-like or None, default=None
         What is public of the columns and the target. Their target is the smallest and the largest count, at least 0,
@@ -40,8 +40,8 @@ class PoissonRegressor(PrivateRegressor):
     Privacy
     -------
     Protects one record, as `LinearRegression` does. In units of half the distance of the target's bounds, 0 and m, the
-    slope of the loss is at most 2, its second derivative too: output.md, theorem 1, objective.md, theorem 1, and
-    noisy_gd.md cover it.
+    slope of the loss is at most 2, its second derivative too: output.md, theorem 1, objective.md, theorem 1,
+    noisy_gd.md, and score.md, lemma 5, cover it.
 
     See Also
     --------

@@ -1,4 +1,4 @@
-"""The score release: gradients and Hessians of the logistic loss with noise, at points that earlier rounds found.
+"""The score release: gradients and Hessians with noise, at points that follow from those of earlier rounds.
 
 Proofs and constants: score.md.
 """
@@ -39,16 +39,20 @@ _MOST_ROUNDS = 2
 
 @dataclass(frozen=True, slots=True)
 class ScoreRelease(Tabled):
-    """Release the gradient and the Hessian of the logistic loss with noise, a few times, with Newton steps between.
+    """Release the gradient and the Hessian of a loss with noise, a few times, with Newton steps between.
 
-    Its coefficients are log odds, and the last release tells how far they are from those of the rows: use it where
-    coefficients and their confidence intervals matter. Where only predictions matter, others have smaller errors.
+    For logistic, Huber and Poisson models. Coefficients are log odds, robust locations or logarithms of rates, and the
+    last release tells how far they are from those of the rows: use it where coefficients and their confidence intervals
+    matter. Where only predictions matter, others have smaller errors.
+
+    For persons, weights and numbers 15 % of the privacy (of mu^2) go to squares of the scores: intervals then hold
+    whatever the law of the target is, and count that rows of one person depend on each other.
 
     Parameters
     ----------
     rounds : int, default=2
-        2, or 1. Before them the sums at zero are released; a public start takes their place. The last round has 70 % of
-        the privacy (of mu^2), and the others share the rest. With one round the intervals may miss coefficients that
+        2, or 1. Before them the sums at zero are released; a public start takes their place. Of the privacy of all
+        rounds (of mu^2) the last one has 70 %, and the others share the rest. With one round the intervals may miss coefficients that
         are large: the point at which the loss is expanded is not yet near them.
 
     Raises
@@ -60,8 +64,8 @@ class ScoreRelease(Tabled):
     -------
     Under the relation of the fit, replace_one or add_remove. Releases all noisy sums (`released_`); points,
     coefficients and intervals are post-processing of them. Needs delta > 0. All rounds compose exactly as one Gaussian
-    mechanism, and at every point the Hessian costs nothing beside the gradient (score.md, theorem 1 and lemma 1). Noise
-    is the discrete Gaussian on exact sums, in integer arithmetic. Bounds and the number of rows under replace_one are
+    mechanism, and at every point the Hessian costs nothing beside the gradient (score.md, theorem 1, lemmas 1 and 4),
+    or for counts an eighth (lemma 5). Noise is the discrete Gaussian on exact sums, in integer arithmetic. Bounds and the number of rows under replace_one are
     assumed public.
 
     See Also
@@ -71,7 +75,7 @@ class ScoreRelease(Tabled):
 
     References
     ----------
-    Proofs: score.md, theorem 1 and lemma 1.
+    Proofs: score.md, theorem 1 and lemmas 1, 4 and 5.
 
     Examples
     --------
