@@ -60,11 +60,10 @@ def test_whoever_has_found_a_privacy_defect_is_led_to_the_private_form(page):
 def test_addresses_outside_of_pyproject_are_its_own():
     """A page that names another owner or another host of the documentation is out of date."""
     pages = [*FORMS, *ROOT.glob("*.md"), ROOT / "CITATION.cff", *(ROOT / ".github").glob("*.md")]
-    for page in pages:
-        for found in re.findall(
-            r"https://(?:github\.com/[\w-]+/dplr\b|[\w-]+\.readthedocs\.io/en/\w+/)", page.read_text()
-        ):
-            assert found in (URLS["Source"], URLS["Documentation"]), page
+    address = re.compile(r"https://(?:github\.com/[\w-]+/dplr\b|[\w-]+\.readthedocs\.io/en/\w+/)")
+    named = {page.name: set(address.findall(page.read_text())) for page in pages}
+    assert named["CITATION.cff"] == {URLS["Source"], URLS["Documentation"]}
+    assert set().union(*named.values()) == named["CITATION.cff"], named
 
 
 def test_classifiers_name_what_is_tested():

@@ -40,12 +40,13 @@ def matrix_of(frame, bounds):
     return encoded(as_table(frame), bounds.for_columns(("k",), 1))
 
 
+# Polars has categories of text alone.
+CASES = [(library, name) for library in WRITERS for name in ENTRIES if library != "polars" or "text" in name]
+
+
 @pytest.mark.parametrize("places", PLACES)
-@pytest.mark.parametrize("entries", ENTRIES)
-@pytest.mark.parametrize("library", WRITERS)
+@pytest.mark.parametrize(("library", "entries"), CASES)
 def test_a_null_entry_counts_as_a_null_place_does(library, entries, places):
-    if library == "polars" and entries in ("numbers", "floats", "levels"):
-        return  # it has categories of text alone
     bounds, column = ENTRIES[entries][2], column_of(entries, places)
     plain = pa.table({"k": column.cast(column.type.value_type)})
     found = matrix_of(WRITERS[library](column), bounds)

@@ -140,6 +140,13 @@ def test_a_difference_of_levels_is_that_to_another_reference():
     assert one.p_value == pytest.approx(other.p_value, rel=1e-6)
 
 
+def test_a_number_in_a_combination_moves_the_value_that_it_is_tested_for():
+    est = fitted()
+    moved, plain = est.wald_test("age + hours + 3", 5.0), est.wald_test("age + hours", 2.0)
+    assert moved.statistic == pytest.approx(plain.statistic, rel=1e-9)
+    assert moved.statistic != pytest.approx(est.wald_test("age + hours", 5.0).statistic, rel=0.1)
+
+
 def test_joint_contrasts_are_wider_and_their_p_values_larger():
     est = fitted(eps=1.0)
     texts = ["work=self - work=private = 29.9", "10*age + hours = 19"]
