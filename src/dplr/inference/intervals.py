@@ -90,7 +90,7 @@ class ScoreTest:
         where the released numbers cannot say.
     verdict : str
         What bounds the coefficients: ``"bounded"``, ``"bounded narrowly"``, ``"bounded by effect_bound"``,
-        ``"bounded in part"`` where noise drowns some of them, and ``"unbounded"`` where the released numbers cannot say.
+        ``"bounded in part"`` where noise drowns some of them, and ``"unbounded"`` where the numbers cannot say.
 
     Privacy
     -------
@@ -231,7 +231,7 @@ def _verdicts(reading: Reading, contrasts: Array, values: Array, effect_bound: f
 
 
 def _together(verdicts: NDArray[np.str_]) -> str:
-    """The verdict of a test from those of its contrasts: noise lets it through where all that are bounded barely are."""
+    """The verdict of a test from those of its contrasts: noise may let it through where all bounded ones barely are."""
     firm = (verdicts == BOUNDED) | (verdicts == DECLARED)
     if not np.any(firm):
         return NARROWLY if NARROWLY in verdicts else UNBOUNDED
