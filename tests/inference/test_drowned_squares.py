@@ -42,7 +42,9 @@ def test_columns_that_noise_drowns_are_named_and_no_others():
     assert drowned(given).tolist() == [2, 3]
     assert drowned(squares(noise=1.0)[0]).tolist() == []
     assert drowned(replace(given, constant=False)).tolist() == [2, 3]
-    assert drowned(squares(noise=1e5)[0]).tolist() == [1, 2, 3]  # the constant stays
+    assert drowned(squares(noise=1e5)[0]).tolist() == [1, 2, 3]
+    everywhere = replace(given, cells=np.full((5, 5), 1e10))
+    assert drowned(everywhere).tolist() == [1, 2, 3]  # the constant stays
 
 
 def test_without_drowned_columns_nothing_changes():
@@ -86,6 +88,10 @@ def test_intervals_hold_with_and_without_an_effect_of_the_drowned_column(effect)
 def test_where_every_slope_is_drowned_or_the_gain_is_all_that_there_is_nothing_is_said():
     assert math.isnan(explained_within(squares(noise=5000.0)[0], BOUNDS, 0.95)[0])
     assert math.isnan(deviation_within(squares(noise=5000.0)[0], BOUNDS, 0.95)[0])
+    given, _ = squares(noise=1500.0)
+    given.matrix[0, 0] = 1e5  # a target that is clear, and a gain that would be
+    assert drowned(given).tolist() == [1, 2, 3]
+    assert math.isnan(explained_within(given, 1e-3 * BOUNDS, 0.95)[0])
     given, _ = squares(noise=20.0, coef=0.0)
     assert math.isnan(explained_within(given, 100 * BOUNDS, 0.95)[0])
     assert math.isnan(deviation_within(given, 100 * BOUNDS, 0.95)[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,8 @@ PARTLY = "bounded in part"
 _APART = 1.5
 # Coefficients that noise drowns from both bounds of which a search begins, at most.
 _MOST_SIDES = 8
+# Of these, so many are at both bounds in all combinations.
+_TOGETHER = 3
 # Halvings of the range in which the quantile lies up to which an interval is bounded.
 _HALVINGS = 8
 
@@ -302,13 +305,21 @@ def _onto(contrasts: Array, goal: Array, way: Array, start: Array) -> Array:
 
 
 def _sides(reading: Reading, bounds: Box, contrasts: Array, middle: Array) -> list[Array]:
-    """`middle`, and with each coefficient that the released numbers do not bound, and no contrast has, at a bound."""
+    """`middle`, and points with coefficients that the released numbers do not bound, and no contrast has, at bounds.
+
+    The widest ones are at every combination of both bounds and the middle, the others one after the other.
+    """
     drowned = np.flatnonzero((bounds.nuisance < bounds.main) & ~np.any(contrasts, axis=0))
-    points = [middle]
-    for j in drowned[np.argsort(-bounds.nuisance[drowned], kind="stable")][:_MOST_SIDES].tolist():
-        for side in (-1.0, 1.0):
-            points.append(middle.copy())
-            points[-1][j] = side * bounds.nuisance[j] - reading.center[j]
+    drowned = drowned[np.argsort(-bounds.nuisance[drowned], kind="stable")][:_MOST_SIDES]
+    together, alone = drowned[:_TOGETHER], drowned[_TOGETHER:]
+    signs = [*product((0.0, -1.0, 1.0), repeat=len(together))]
+    rows = [np.append(sign, np.zeros(len(alone))) for sign in signs]
+    rows += [side * row for row in np.eye(len(drowned))[len(together) :] for side in (-1.0, 1.0)]
+    points = []
+    for row in rows:
+        point, moved = middle.copy(), drowned[row != 0]
+        point[moved] = row[row != 0] * bounds.nuisance[moved] - reading.center[moved]
+        points.append(point)
     return points
 
 
