@@ -34,7 +34,7 @@ THREE = dplr.Bounds(COLUMNS, target=("x", "y", "z"))
 
 HAVE = {
     ("auto", "linear"), ("auto", "logistic"), ("fm", "linear"), ("fm", "logistic"), ("objective", "logistic"),
-    ("score", "logistic"),
+    ("score", "logistic"), ("score", "huber"), ("score", "poisson"), ("auto", "huber"), ("auto", "poisson"),
 }  # fmt: skip
 
 
@@ -54,7 +54,8 @@ def test_every_mechanism_has_a_table_of_coefficients_or_refuses_before_it_spends
     y, eps = target_of(model), math.inf if name == "none" else 2.0
     delta = 0.0 if name == "none" else delta
     options = {"eps": eps, "delta": delta, "mechanism": name, "model": model, "bounds": bounds_of(model)}
-    if (name, model) in HAVE and (name, delta) != ("score", 0.0):
+    needs_delta = name == "score" or model in ("huber", "poisson")
+    if (name, model) in HAVE and (delta or not needs_delta):
         est = dplr.fit(TABLE, y, aim="coefficients", ledger=ledger, **options)
         assert 'aim = "coefficients"' in est.privacy_.solution
         assert [line.name for line in est.summary().lines] == ["age", "flag", "level=b", "level=c", "(intercept)"]
@@ -77,7 +78,8 @@ def test_auto_takes_the_mechanism_with_the_best_table_by_public_facts():
     for delta in (0.0, 1e-6):
         assert taken(delta, bounds=LINEAR, model="linear").mechanism == "fm"
         assert "squared residuals" in taken(delta, bounds=LINEAR, model="linear").calibration
-        assert taken(delta, weight_bounds=(0, 2)).mechanism == "fm"
+        assert taken(delta, weight_bounds=(0, 2)).mechanism in ("objective", "score")
+        assert taken(delta, person="id").mechanism == ("score" if delta else "fm")
         assert taken(delta, bounds=THREE).mechanism in ("objective", "score")
     assert taken(1e-6, n_rows=None, neighbouring="add_remove").mechanism == "score"
     assert taken(n_rows=None, neighbouring="add_remove").mechanism == "fm"
@@ -85,14 +87,13 @@ def test_auto_takes_the_mechanism_with_the_best_table_by_public_facts():
 
 def test_what_has_no_table_is_refused_by_name():
     for options, said in (
-        ({"person": "id", "mechanism": "score", "delta": 1e-6}, "the Hessian does not show how much"),
+        ({"person": "id", "mechanism": "objective"}, '`aim` must be "prediction" with mechanism="objective"'),
         ({"model": "svm"}, '`aim` must be "prediction" with model="svm"'),
-        ({"bounds": COUNTS, "model": "poisson"}, '`aim` must be "prediction" with model="poisson"'),
+        ({"bounds": COUNTS, "model": "poisson"}, '`aim` must be "prediction" with model="poisson" and delta=0'),
         ({"bounds": THREE, "mechanism": "fm"}, 'with mechanism="fm" and more than two classes'),
         ({"mechanism": "ngd", "delta": 1e-6}, '`aim` must be "prediction" with mechanism="ngd"'),
         ({"mechanism": "output"}, '`aim` must be "prediction" with mechanism="output"'),
         ({"mechanism": dplr.ObjectivePerturbation(cut=0.5)}, '`aim` must be "prediction" with mechanism="objective"'),
-        ({"mechanism": "objective", "weight_bounds": (0, 2)}, "do not say how much their score varies"),
     ):
         with pytest.raises(ValueError, match=said.replace("(", r"\(")):
             taken(**options)

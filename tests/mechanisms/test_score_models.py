@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +13,7 @@ import dplr
 from dplr.inference.expansion import Expansion
 from dplr.mechanisms.score import defaults, losses, rounds
 from dplr.privacy.estimand import Estimand
+from dplr.problem.losses import LOGISTIC, POISSON, has_score, huber_residual, poisson, smooth_huber
 
 N, SLOPES = 4000, np.array([1.0, -1.0, 0.5])
 TARGETS = {"poisson": (0, 15), "huber": (-4, 4), "logistic": None}
@@ -173,3 +175,28 @@ def test_a_ridge_pulls_counts_to_the_rate_at_zero():
     est = fitted(X, y, "poisson", l2=1e4)
     assert np.abs(est.coef_).max() < 1e-2
     assert math.exp(est.intercept_) == pytest.approx(15 / 8, rel=0.01)
+
+
+def test_only_losses_of_the_lemmas_have_scores_whatever_they_are_called():
+    steep = dplr.margin_loss(
+        lambda v: 16 * np.maximum(0, 1 - v) ** 2 / 2, lambda v: -16 * np.maximum(0, 1 - v).clip(0, 1),
+        lambda v: 16.0 * ((v > 0) & (v < 1)), name="mine",
+    )  # fmt: skip
+    for loss in (LOGISTIC, POISSON, poisson(0, 8), poisson(5, 9, 0.3), huber_residual(0.3), smooth_huber(0.3)):
+        assert has_score(loss)
+    for loss in (
+        replace(steep, name="poisson"), replace(steep, name="smooth_huber", width=1.0), replace(LOGISTIC, lipschitz=0.5),
+        replace(poisson(0, 8), lipschitz=3.0), replace(huber_residual(0.3), lipschitz=0.1), steep,
+    ):  # fmt: skip
+        assert not has_score(loss)
+    with pytest.raises(ValueError, match="Those are built in"):
+        dplr.margin_loss(lambda v: v, lambda v: v, lambda v: v, name="smooth_huber")
+
+
+def test_the_remainder_of_a_fit_is_measured_in_widths_of_its_huber_loss():
+    """The plan of a fit has the loss that was asked for, and that of `dplr.plan` the one whose score is released."""
+    X, y = made("huber")
+    est = fitted(X, y, "huber", eps=3.0)
+    (reading,) = est._record.mechanism.readings(est._record.plan, est._record.parts, [None])
+    norm = est._record.plan.problem.geometry.row_norm
+    assert reading.expansion.row_norm == pytest.approx(norm / 0.5)

@@ -154,6 +154,9 @@ def test_where_noise_is_as_large_as_the_moments_nothing_is_said():
     drowned = fitted(eps=0.02, n=300)
     assert all(math.isnan(statistic.estimate) for statistic in drowned.summary().fit_statistics)
     assert "R-squared cannot say" in drowned.summary().to_text()
+    assert "Noise drowns age, work=private, work=self, hours: R-squared" in " ".join(
+        drowned.summary().to_text().split()
+    )
 
 
 @pytest.mark.parametrize("form", ["to_text", "to_html", "to_latex"])

@@ -301,10 +301,23 @@ def test_a_drowned_level_silences_itself_alone_and_the_table_says_what_it_counts
     assert [name for name, line in lines.items() if not line.bounded] == ["work=queen"]
     assert lines["age"].verdict == "bounded by effect_bound"
     assert "effect up to 60,000 on the mean" in " ".join(table.to_text().split())
+    found = {statistic.name: statistic for statistic in table.fit_statistics}
+    assert "are estimated without work=queen" in " ".join(table.to_text().split())
+    without = {each.name: each for each in est.summary(["age", "work=smith"]).fit_statistics}
+    assert found["R-squared"].low < without["R-squared"].estimate < without["R-squared"].high < found["R-squared"].high
+    assert found["R-squared"].estimate == pytest.approx(without["R-squared"].estimate, abs=1e-3)
     smaller = est.summary(effect_bound=6000)
+    assert smaller.fit_statistics[0].high < found["R-squared"].high - 0.01
     (age,) = (line for line in smaller.lines if line.name == "age")
     assert age.high - age.low < 0.9 * (lines["age"].high - lines["age"].low)
     assert "effect up to 6,000 on the mean" in " ".join(smaller.to_text().split())
+    share, _, deviation = est.summary(effect_bound=6e6).fit_statistics
+    assert share.high == 1
+    assert math.isnan(deviation.estimate)
+    joint = est.wald_test(["age", "work"])
+    assert (joint.verdict, joint.dof) == ("bounded in part", 3)
+    assert joint.p_value < 0.001
+    assert est.wald_test(["age", "work=queen"], [lines["age"].estimate, 0]).p_value > 0.05
     assert "effect up to" not in fitted(3.0, 0).summary().to_text()  # where nothing depends on it
     with pytest.raises(ValueError, match="`effect_bound` must be positive"):
         est.summary(effect_bound=-1)

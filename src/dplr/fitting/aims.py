@@ -16,7 +16,7 @@ from dplr.fitting.one_vs_rest import plan_models
 from dplr.inference.search import SURE
 from dplr.mechanisms import as_mechanism
 from dplr.mechanisms.protocol import AIMS, Mechanism, Tabled
-from dplr.problem.losses import LOGISTIC, SQUARED, Loss, model_of, models_with
+from dplr.problem.losses import LOGISTIC, SQUARED, Loss, has_score, model_of, models_with
 from dplr.problem.outlook import CURVED, table_noise
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
@@ -63,9 +63,9 @@ def choose_table(problem: Problem, classes: Sequence[Any], eps: float, delta: fl
 
 def _check_loss(loss: Loss, delta: float) -> None:
     """Refuse a loss without tables, and one that has them with a delta alone."""
-    if not loss.has_score:
+    if not has_score(loss):
         rule = f'must be "{AIMS[0]}" with model="{model_of(loss)}"'
-        with_tables = models_with(lambda other: other == SQUARED or other.has_score)
+        with_tables = models_with(lambda other: other == SQUARED or has_score(other))
         raise ValueError(sentence("aim", rule, COEFFICIENTS, f"Tables of coefficients need {with_tables}."))
     if delta == 0:
         rule = f'must be "{AIMS[0]}" with model="{model_of(loss)}" and delta=0'

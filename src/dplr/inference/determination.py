@@ -24,7 +24,7 @@ from dplr.inference.score import quantile
 Array = NDArray[np.float64]
 # A direction of the moments, and a sum of squares, must be this many deviations of their noise.
 _AMPLE, _CLEAR = 6.0, 3.0
-_NOTHING = math.nan, math.nan, math.nan
+NOTHING = math.nan, math.nan, math.nan
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -73,8 +73,8 @@ class _Residual:
 def residual_deviation(squares: Squares, level: float) -> tuple[float, float, float]:
     """Standard deviation of the residuals of the first coordinate on all others, and its interval; nan: cannot say."""
     q, n = len(squares.matrix) - 1, squares.n_rows
-    if n <= q or not _ample(squares, np.arange(1, q + 1)):
-        return _NOTHING
+    if n <= q or not ample(squares, np.arange(1, q + 1)):
+        return NOTHING
     residual = _residual(squares, 0, np.arange(1, q + 1))
     variance = residual.value / (n - q)
     by_cell = residual.cells.copy()
@@ -82,9 +82,9 @@ def residual_deviation(squares: Squares, level: float) -> tuple[float, float, fl
         by_cell[-1, -1] -= variance * n / squares.matrix[-1, -1]
     parts = np.triu(squares.cells * by_cell**2) / (n - q) ** 2
     rest = residual.second / (n - q) ** 2 + 2 * variance**2 / n
-    half = _half(squares, parts, rest, level)
+    half = half_width(squares, parts, rest, level)
     if not variance > 0 or half >= variance:
-        return _NOTHING
+        return NOTHING
     low, high = math.sqrt(variance - half), math.sqrt(variance + half)
     return math.sqrt(variance), low, high
 
@@ -96,30 +96,27 @@ def explained(squares: Squares, level: float, place: int = 0) -> tuple[float, fl
     """
     n, regressors = squares.n_rows, np.delete(np.arange(len(squares.matrix)), place)
     fixed = regressors[len(regressors) - squares.constant :]
-    if n <= len(regressors) or not _ample(squares, regressors):
-        return _NOTHING
+    if n <= len(regressors) or not ample(squares, regressors):
+        return NOTHING
     residual, total = _residual(squares, place, regressors), _residual(squares, place, fixed)
     spread = math.sqrt(float(np.sum(np.triu(squares.cells * total.cells**2))))
     if not total.value > max(0.0, _CLEAR * spread):
-        return _NOTHING
+        return NOTHING
     ratio = residual.value / total.value
     factor = (n - len(fixed)) / (n - len(regressors))
     share = 1 - factor * ratio
     by_cell = factor * (residual.cells - ratio * total.cells) / total.value
     inside = min(max(share, 0.0), 1.0)
     rest = factor**2 * residual.second / total.value**2 + 4 * inside * (1 - inside) ** 2 / n
-    half = _half(squares, np.triu(squares.cells * by_cell**2), rest, level)
+    half = half_width(squares, np.triu(squares.cells * by_cell**2), rest, level)
     low, high = max(share - half, 0.0), min(share + half, 1.0)
     if low >= high or high - low >= 1:
-        return _NOTHING
+        return NOTHING
     return min(max(share, 0.0), 1.0), low, high
 
 
 def _residual(squares: Squares, place: int, regressors: NDArray[np.intp]) -> _Residual:
-    a = np.zeros(len(squares.matrix))
-    a[place] = 1.0
-    inside = squares.matrix[np.ix_(regressors, regressors)]
-    a[regressors] = -np.linalg.solve(inside, squares.matrix[regressors, place])
+    a, inside = residual_vector(squares, place, regressors), squares.matrix[np.ix_(regressors, regressors)]
     value = float(a @ squares.matrix @ a)
     noise = covariance(squares.cells, squares.tied, a)[np.ix_(regressors, regressors)]
     lost = np.linalg.solve(inside, noise)
@@ -129,22 +126,37 @@ def _residual(squares: Squares, place: int, regressors: NDArray[np.intp]) -> _Re
     return _Residual(value, weights(squares.tied, a, a), second)
 
 
-def _ample(squares: Squares, regressors: NDArray[np.intp]) -> bool:
+def residual_vector(squares: Squares, place: int, regressors: NDArray[np.intp]) -> Array:
+    """1 at a coordinate, and minus its coefficients on others."""
+    out, inside = np.zeros(len(squares.matrix)), squares.matrix[np.ix_(regressors, regressors)]
+    out[place] = 1.0
+    out[regressors] = -np.linalg.solve(inside, squares.matrix[regressors, place])
+    return out
+
+
+def ample(squares: Squares, regressors: NDArray[np.intp]) -> bool:
     """Whether every direction of these coordinates is long beside its noise."""
-    inside, cells, tied = squares.matrix[np.ix_(regressors, regressors)], squares.cells, squares.tied
+    inside = squares.matrix[np.ix_(regressors, regressors)]
     if not np.all(np.isfinite(inside)):
         return False
     if not len(regressors):
         return True
-    values, vectors = np.linalg.eigh(inside)
+    strength, direction = weakest(squares, regressors)
+    floor = len(regressors) * np.finfo(np.float64).eps * float(np.linalg.norm(inside, 2))
+    return bool(strength > _AMPLE and direction @ squares.matrix @ direction > floor)
+
+
+def weakest(squares: Squares, regressors: NDArray[np.intp]) -> tuple[float, Array]:
+    """The smallest eigenvalue of these coordinates in deviations of its noise, and its direction of all coordinates."""
+    values, vectors = np.linalg.eigh(squares.matrix[np.ix_(regressors, regressors)])
     direction = np.zeros(len(squares.matrix))
     direction[regressors] = vectors[:, 0]
-    deviation = math.sqrt(float(np.sum(np.triu(cells * weights(tied, direction, direction) ** 2))))
-    floor = len(values) * np.finfo(np.float64).eps * float(values[-1])
-    return float(values[0]) > max(_AMPLE * deviation, floor)
+    parts = np.triu(squares.cells * weights(squares.tied, direction, direction) ** 2)
+    deviation, value = math.sqrt(float(np.sum(parts))), float(values[0])
+    return (value / deviation if deviation else math.copysign(math.inf, value)), direction
 
 
-def _half(squares: Squares, parts: Array, rest: float, level: float) -> float:
+def half_width(squares: Squares, parts: Array, rest: float, level: float) -> float:
     """Half the width of an interval, from the variances that cells of the noise cause and the rest of the variance."""
     total = float(np.sum(parts)) + rest
     tails = 3 * float(np.sum(parts**2)) / total**2 if squares.laplace and total > 0 else 0.0

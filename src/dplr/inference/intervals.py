@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,17 @@ from scipy import special
 from dplr._kit.validation import real_number, sentence
 from dplr.inference.noise import weights
 from dplr.inference.reading import Reading
-from dplr.inference.score import Flags, correlation, kurtosis, lowest, outside, quantile, statistic, variances
+from dplr.inference.score import (
+    Flags,
+    correlation,
+    kurtosis,
+    lowest,
+    lowest_of,
+    outside,
+    quantile,
+    statistic,
+    variances,
+)
 from dplr.inference.search import CHOICES, SURE, Box, Search, box_of, finite, start_of, two_sided
 
 Array = NDArray[np.float64]
@@ -20,9 +31,15 @@ Array = NDArray[np.float64]
 # What bounds an interval: the released numbers; they do, narrowly; they and the public bound of effects; nothing, and
 # there is no interval.
 BOUNDED, NARROWLY, DECLARED, UNBOUNDED = "bounded", "bounded narrowly", "bounded by effect_bound", "unbounded"
+# The released numbers bound some of the coefficients of a test, or a combination of them, and not all.
+PARTLY = "bounded in part"
 # A p-value and an interval contradict each other where they do by more than this factor of the level: the tails are
 # read at two points, the end and the hypothesis, so that they may differ a little.
 _APART = 1.5
+# Coefficients that noise drowns from both bounds of which a search begins, at most.
+_MOST_SIDES = 8
+# Of these, so many are at both bounds in all combinations.
+_TOGETHER = 3
 # Halvings of the range in which the quantile lies up to which an interval is bounded.
 _HALVINGS = 8
 
@@ -71,10 +88,12 @@ class ScoreTest:
     dof : int
         Degrees of freedom: the number of coefficients.
     p_value : float
-        Of the chi-square law with that many degrees of freedom; larger where the interval of one of the coefficients is
-        bounded narrowly. nan where the released numbers cannot say.
+        Of the chi-square law with that many degrees of freedom; larger where all intervals of the coefficients are
+        bounded narrowly, and in a test of several with one degree more for each other column that noise drowns. nan
+        where the released numbers cannot say.
     verdict : str
-        What the test says, in words.
+        What bounds the coefficients: ``"bounded"``, ``"bounded narrowly"``, ``"bounded by effect_bound"``,
+        ``"bounded in part"`` where noise drowns some of them, and ``"unbounded"`` where the numbers cannot say.
 
     Privacy
     -------
@@ -183,9 +202,10 @@ def contradictory(outside: Flags, p_values: Array, alpha: float) -> Flags:
 def score_test(reading: Reading, contrasts: Array, values: Array, effect_bound: float | None = None) -> ScoreTest:
     """Test that contrasts (m, q) of the scaled coefficients have these values (m,), all of them at once.
 
-    The statistic is the smallest of all coefficients for which they have; its law is that of chi-square with m degrees
-    of freedom, or smaller. Where the interval of one of the contrasts is unbounded, or contradicts the test of that one
-    alone, the data cannot say.
+    The statistic is the smallest of all coefficients for which they have. A test of several has a p-value where the
+    released numbers bound one of the contrasts, or the combination of them that they know best: where noise drowns the
+    others too, these have known values under the hypothesis (intervals.md, lemma 9). A contrast whose interval
+    contradicts its own test counts as one that is not bounded.
 
     Raises
     ------
@@ -198,46 +218,109 @@ def score_test(reading: Reading, contrasts: Array, values: Array, effect_bound: 
         raise ValueError(sentence("values", f"must be {dof} finite numbers, one per contrast", values.tolist()))
     if not dof or np.linalg.matrix_rank(contrasts) < dof:
         raise ValueError(sentence("contrasts", "must be one or more independent rows", contrasts.tolist()))
-    alone, _ = consistent(
-        reading, contrasts, values, intervals(reading, contrasts, 0.95, False, effect_bound), effect_bound
-    )
-    if np.any(alone.verdict == UNBOUNDED):
+    found = _verdicts(reading, contrasts, values, effect_bound)
+    if dof > 1 and not np.any((found == BOUNDED) | (found == DECLARED)):
+        found = np.append(found, intervals(reading, _clearest(reading, contrasts), 0.95, False, effect_bound).verdict)
+    verdict = _together(found)
+    if verdict == UNBOUNDED:
         return ScoreTest(math.nan, dof, math.nan, UNBOUNDED)
-    verdict = next((word for word in (DECLARED, NARROWLY) if word in alone.verdict), BOUNDED)
     return _tested(reading, contrasts, values, box_of(reading, effect_bound), verdict)
+
+
+def _verdicts(reading: Reading, contrasts: Array, values: Array, effect_bound: float | None) -> NDArray[np.str_]:
+    """The verdict of the interval of each contrast, if its own test does not contradict it."""
+    alone = intervals(reading, contrasts, 0.95, False, effect_bound)
+    return consistent(reading, contrasts, values, alone, effect_bound)[0].verdict
+
+
+def _together(verdicts: NDArray[np.str_]) -> str:
+    """The verdict of a test from those of its contrasts: noise may let it through where all bounded ones barely are."""
+    firm = (verdicts == BOUNDED) | (verdicts == DECLARED)
+    if not np.any(firm):
+        return NARROWLY if NARROWLY in verdicts else UNBOUNDED
+    if not np.all(firm):
+        return PARTLY
+    return DECLARED if DECLARED in verdicts else BOUNDED
+
+
+def _clearest(reading: Reading, contrasts: Array) -> Array:
+    """The combination (1, q) of contrasts that the released numbers know best beside what the bounds leave to them."""
+    box = box_of(reading).main
+    middle, _ = lowest(reading, box, start_of(reading, box))
+    curvature = statistic(reading, middle[None], box).curvature[0]
+    scaled = contrasts / (np.abs(contrasts) @ box)[:, None]
+    spread = scaled @ np.linalg.pinv(curvature) @ scaled.T if finite(curvature) else np.eye(len(contrasts))
+    return np.asarray(np.linalg.eigh(spread)[1][:, :1].T @ scaled)
+
+
+def _degrees(contrasts: Array, bounds: Box) -> int:
+    """Degrees of freedom of a test: a test of several counts the coefficients that the released numbers do not bound.
+
+    A test of one has those of its interval.
+    """
+    if len(contrasts) == 1:
+        return 1
+    drowned = np.eye(contrasts.shape[1])[bounds.nuisance < bounds.main]
+    return int(np.linalg.matrix_rank(np.concatenate([contrasts / np.abs(contrasts).max(axis=1)[:, None], drowned])))
 
 
 def _tested(reading: Reading, contrasts: Array, values: Array, bounds: Box, verdict: str) -> ScoreTest:
     """The test of contrasts whose intervals have this verdict, the weakest of them."""
     dof, box = len(contrasts), bounds.of(np.any(contrasts, axis=0))
-    value, phi = _least(reading, box, contrasts, values / reading.factor - contrasts @ reading.center)
+    value, phi = _least(reading, bounds, contrasts, values / reading.factor - contrasts @ reading.center)
     if not math.isfinite(value):
         return ScoreTest(math.nan, dof, math.nan, UNBOUNDED)
     local = statistic(reading, phi[None], box)
     tails = float(kurtosis(reading, local.weights, phi[None])[0])
-    p_value = _p_value(value, dof, tails)
+    p_value = _p_value(value, _degrees(contrasts, bounds), tails)
     if verdict == NARROWLY:
         p_value = _of_a_choice(p_value, float(correlation(reading, local.weights, phi[None])[0]))
     return ScoreTest(value, dof, p_value, verdict)
 
 
-def _least(reading: Reading, box: Array, contrasts: Array, goal: Array) -> tuple[float, Array]:
+def _least(reading: Reading, bounds: Box, contrasts: Array, goal: Array) -> tuple[float, Array]:
     """The smallest statistic where contrasts of phi are `goal`, and where it is; nan where no search ends.
 
-    One search begins at the nearest point in the metric of the statistic, the other at the shortest one.
+    One search begins at the nearest point in the metric of the statistic, another at the shortest one, and others at
+    both bounds of the coefficients that the released numbers do not bound, as there may be a minimum on either side.
     """
-    zero = np.zeros(len(reading.vector))
+    box = bounds.of(np.any(contrasts, axis=0))
     middle, _ = lowest(reading, box, start_of(reading, box))
     curvature = statistic(reading, middle[None], box).curvature[0]
-    value, point = math.nan, zero
     across = np.linalg.pinv(curvature) @ contrasts.T if finite(curvature) else contrasts.T
-    for way in (across, contrasts.T):
-        step = np.linalg.lstsq(contrasts @ way, goal - contrasts @ middle, rcond=None)[0]
-        phi, success = lowest(reading, box, middle + way @ step, contrasts)
-        least = float(statistic(reading, phi[None], box).value[0])
-        if success and math.isfinite(least) and not value <= least:
-            value, point = max(0.0, least), phi
-    return value, point
+    nearest = _onto(contrasts, goal, across, middle)
+    shortest = (_onto(contrasts, goal, contrasts.T, start) for start in _sides(reading, bounds, contrasts, middle))
+    starts = np.stack([nearest, *shortest])
+    points, success = lowest_of(reading, box, starts, contrasts)
+    values = np.where(success, statistic(reading, points, box).value, np.nan)
+    if np.all(np.isnan(values)):
+        return math.nan, np.zeros(len(middle))
+    first = int(np.nanargmin(values))
+    return max(0.0, float(values[first])), np.asarray(points[first])
+
+
+def _onto(contrasts: Array, goal: Array, way: Array, start: Array) -> Array:
+    """The point to which a step of these ways (q, m) leads from `start`, where the contrasts are `goal`."""
+    return np.asarray(start + way @ np.linalg.lstsq(contrasts @ way, goal - contrasts @ start, rcond=None)[0])
+
+
+def _sides(reading: Reading, bounds: Box, contrasts: Array, middle: Array) -> list[Array]:
+    """`middle`, and points with coefficients that the released numbers do not bound, and no contrast has, at bounds.
+
+    The widest ones are at every combination of both bounds and the middle, the others one after the other.
+    """
+    drowned = np.flatnonzero((bounds.nuisance < bounds.main) & ~np.any(contrasts, axis=0))
+    drowned = drowned[np.argsort(-bounds.nuisance[drowned], kind="stable")][:_MOST_SIDES]
+    together, alone = drowned[:_TOGETHER], drowned[_TOGETHER:]
+    signs = [*product((0.0, -1.0, 1.0), repeat=len(together))]
+    rows = [np.append(sign, np.zeros(len(alone))) for sign in signs]
+    rows += [side * row for row in np.eye(len(drowned))[len(together) :] for side in (-1.0, 1.0)]
+    points = []
+    for row in rows:
+        point, moved = middle.copy(), drowned[row != 0]
+        point[moved] = row[row != 0] * bounds.nuisance[moved] - reading.center[moved]
+        points.append(point)
+    return points
 
 
 def weakness(reading: Reading) -> tuple[float, Array]:

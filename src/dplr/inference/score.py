@@ -124,7 +124,14 @@ def lowest(reading: Reading, box: Array, start: Array, fixed: Array | None = Non
 
     With `fixed` (m, q) only directions that leave ``fixed @ phi`` as it is are taken.
     """
-    free, least = None if fixed is None else _null_space(fixed), np.full(1, np.inf)
+    points, success = lowest_of(reading, box, start[None], fixed)
+    return points[0], bool(success[0])
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def lowest_of(reading: Reading, box: Array, starts: Array, fixed: Array | None = None) -> tuple[Array, Flags]:
+    """The points (k, q) that searches for the smallest statistic from each start (k, q) come to, and which ended."""
+    free, least = None if fixed is None else _null_space(fixed), np.full(len(starts), np.inf)
 
     def move_of(model: Model) -> Array:
         if free is None:
@@ -135,15 +142,14 @@ def lowest(reading: Reading, box: Array, start: Array, fixed: Array | None = Non
     def step(phi: Array, which: NDArray[np.intp]) -> Step:
         if free is not None and not free.shape[1]:
             return Step(np.zeros(phi.shape), np.ones(len(phi), bool), np.zeros(len(phi)), math.inf)
-        nonlocal least
         move, model = _within(_unbounded(reading, phi), reading.center + phi, box, move_of)
         gain = np.sum(move * model.slope, axis=-1)  # what the local model promises
-        most, least = least * (1 + _ROUNDING) + _ROUNDING, np.fmin(least, model.value)
+        most = least[which] * (1 + _ROUNDING) + _ROUNDING
+        least[which] = np.fmin(least[which], model.value)
         # Far from the data, where steps are short for long, the p-value has more digits than anybody reads.
         return Step(move, gain <= 1e-7 * (1.0 + np.abs(model.value)) ** 2, model.value, most)
 
-    points, success = _iterate(step, start[None], reading.center, np.full((1, len(start)), np.inf), _FALLING)
-    return points[0], bool(success[0])
+    return _iterate(step, starts.copy(), reading.center, np.full(starts.shape, np.inf), _FALLING)
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")

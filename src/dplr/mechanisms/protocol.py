@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 from dplr._kit.progress import Track, silent
 from dplr.privacy.law import Law
+from dplr.problem.losses import has_score
 
 if TYPE_CHECKING:
     import numpy as np
@@ -244,7 +245,7 @@ def chosen_columns(mechanism: Mechanism) -> tuple[int, ...] | None:
 
 def instead(plan: Plan) -> str:
     """The remedy where a mechanism has no intervals, as the end of the sentence that says so."""
-    has_intervals = plan.problem.loss.name == "squared" or plan.problem.loss.has_score
+    has_intervals = plan.problem.loss.name == "squared" or has_score(plan.problem.loss)
     return '; use mechanism="auto" with aim="coefficients"' if has_intervals else ""
 
 

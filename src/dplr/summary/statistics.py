@@ -9,8 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from dplr.inference.determination import Squares, explained, residual_deviation
+from dplr.inference.determination import Squares
+from dplr.inference.drowned import deviation_within, drowned, explained_within
 from dplr.inference.intervals import ScoreTest
+from dplr.inference.reading import EFFECT_BOUNDS
 from dplr.privacy.estimand import Estimand
 from dplr.summary.columns import INTERCEPT
 from dplr.summary.render import CANNOT_SAY, decimals, p_text, rounded
@@ -84,27 +86,51 @@ def words_of(test: ScoreTest) -> str:
     return f"chi-square {test.statistic:.4g}, {test.dof} df, {p}"
 
 
-def fit_statistics(subject: Subject, level: float) -> tuple[FitStatistic, ...]:
+def fit_statistics(subject: Subject, level: float, effect_bound: float | None = None) -> tuple[FitStatistic, ...]:
     """R^2, that adjusted for the number of columns, and the residual deviation in the units of the target.
 
-    Of linear models from moments alone; empty for others, and where rows count differently.
+    Of linear models from moments alone; empty for others, and where rows count differently. Columns that noise drowns
+    count with any effect up to its bound.
     """
-    reading = subject.equations[0].reading
-    moments = reading.square is not None and reading.n_rows is not None
-    if len(subject.equations) > 1 or reading.estimand is not Estimand.MEAN or not moments or math.isnan(subject.unit):
+    squares = _squares(subject)
+    if squares is None:
         return ()
-    assert reading.n_rows is not None
-    squares = Squares.of(reading, INTERCEPT in subject.names)
-    adjusted = explained(squares, level)
-    n, q, fixed = reading.n_rows, len(reading.vector), int(squares.constant)
+    equation = subject.equations[0]
+    value = equation.bound(effect_bound)
+    bounds = (EFFECT_BOUNDS[equation.reading.estimand] if value is None else value) / equation.reading.sizes
+    adjusted = explained_within(squares, bounds, level)
+    n, q, fixed = squares.n_rows, len(bounds), int(squares.constant)
     factor = (n - q) / (n - fixed) if n > q else math.nan  # what R^2 is less for so many columns
     plain = [1 - factor * (1 - value) for value in adjusted]
-    deviation = [subject.unit * value for value in residual_deviation(squares, level)]
+    deviation = [subject.unit * value for value in deviation_within(squares, bounds, level)]
     return (
         FitStatistic(R_SQUARED, *plain),
         FitStatistic(ADJUSTED, *adjusted),
         FitStatistic(DEVIATION, *deviation),
     )
+
+
+def drowned_words(subject: Subject, statistics: tuple[FitStatistic, ...]) -> list[str]:
+    """The columns that noise drowns, and what the statistics of the model count of them."""
+    squares = _squares(subject)
+    names = "" if squares is None else ", ".join(subject.names[j - 1] for j in drowned(squares).tolist())
+    if not names:
+        return []
+    if all(math.isnan(statistic.estimate) for statistic in statistics):
+        return [f"Noise drowns {names}: R-squared and the residual deviation need a model without it (columns=)."]
+    return [
+        f"R-squared and the residual deviation are estimated without {names}, which noise drowns: their intervals "
+        "count any effect of it up to effect_bound=. They are shorter for a model without it (columns=)."
+    ]
+
+
+def _squares(subject: Subject) -> Squares | None:
+    """The second moments of a linear model; None where it was not fitted from them, or rows count differently."""
+    reading = subject.equations[0].reading
+    moments = reading.square is not None and reading.n_rows is not None
+    if len(subject.equations) > 1 or reading.estimand is not Estimand.MEAN or not moments or math.isnan(subject.unit):
+        return None
+    return Squares.of(reading, INTERCEPT in subject.names)
 
 
 def term_tests(subject: Subject, effect_bound: float | None) -> tuple[TermTest, ...]:

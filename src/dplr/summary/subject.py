@@ -159,9 +159,10 @@ def summarise(
     subject: Subject, level: float, joint: bool, effect_bound: float | None, most: int | None = None
 ) -> Summary:
     """The regression table; with `most` only that many lines of it, and no tests below, as each takes time."""
-    from dplr.summary.statistics import fit_statistics, term_tests
+    from dplr.summary.statistics import drowned_words, fit_statistics, term_tests
 
     lines = lines_of(subject, level, joint, effect_bound, most)
+    statistics = fit_statistics(subject, level, effect_bound)
     advice = [*subject.advice, *(words for equation in subject.equations for words in _warnings(subject, equation))]
     reading = subject.equations[0].reading
     percent = f"{100 * level:g} %"
@@ -179,6 +180,7 @@ def summarise(
             *noted(subject.notes, subject.clipped),
             _covers(reading, joint),
             *_bound_words(subject, lines, effect_bound),
+            *drowned_words(subject, statistics),
             _SELECTION,
         ),
         estimand=reading.estimand,
@@ -188,7 +190,7 @@ def summarise(
         clipped=subject.clipped,
         condition=condition,
         parts=subject.parts & set(subject.names),
-        fit_statistics=fit_statistics(subject, level),
+        fit_statistics=statistics,
         tests=() if most is not None else term_tests(subject, effect_bound),
     )
 

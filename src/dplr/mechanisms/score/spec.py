@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -28,7 +28,7 @@ from dplr.privacy.guarantees import Gaussian, Pure
 from dplr.privacy.law import Law
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
-from dplr.problem.losses import model_of, models_with
+from dplr.problem.losses import has_score, model_of, models_with
 from dplr.problem.outlook import GradientNoise
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
@@ -133,9 +133,9 @@ class ScoreRelease(Tabled):
 
     def check(self, problem: Problem) -> None:
         """Refuse losses that the proof is not about, and a ridge without a number of rows."""
-        if not problem.loss.has_score:
+        if not has_score(problem.loss):
             remedy = 'Use "fm" for a linear model, or "objective", "output" or "ngd".'
-            rule = f'must be {models_with(lambda loss: loss.has_score)} with mechanism="score"'
+            rule = f'must be {models_with(has_score)} with mechanism="score"'
             raise ValueError(sentence("model", rule, model_of(problem.loss), remedy))
         if problem.n_rows is not None:
             check_persons(problem, problem.n_rows)
@@ -175,7 +175,9 @@ class ScoreRelease(Tabled):
         self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]], coefs: Sequence[NDArray[np.float64]]
     ) -> list[Reading]:
         """The equation of the last round for each model, whose solution are log odds."""
-        return [rounds.reading_of(plan, part) for part in parts]
+        # A fit's own plan has the loss that was asked for.
+        released = replace(plan, problem=smooth(plan.problem))
+        return [rounds.reading_of(released, part) for part in parts]
 
     def gradient_noise(self, plan: Plan) -> GradientNoise:
         """The gradient noise of the last score."""

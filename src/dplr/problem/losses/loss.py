@@ -21,8 +21,6 @@ _NAME = re.compile(r"[A-Za-z]([A-Za-z0-9_ -]{0,38}[A-Za-z0-9_-])?")
 STEEPEST = 512.0
 # Losses with kernels of their own, for some of which theorems are sharper: no loss with knots may have such a name.
 KERNELS = ("logistic", "squared", "huber_svm", "huber_residual", "soft_logistic", "soft_huber")
-# Losses whose scores have a lemma in score.md.
-_SCORED = ("logistic", "poisson", "huber_residual", "smooth_huber")
 _ESTIMANDS = {"logistic": Estimand.LOG_ODDS, "squared": Estimand.MEAN}
 
 
@@ -107,11 +105,6 @@ class Loss:
         if self.link == "log":
             return Estimand.LOG_RATE
         return Estimand.MARGIN if self.classification else Estimand.LOCATION
-
-    @property
-    def has_score(self) -> bool:
-        """Whether its score and Hessian may be released: score.md has a lemma for it."""
-        return self.name in _SCORED
 
     @property
     def most_at_zero(self) -> float:

@@ -14,7 +14,7 @@ from dplr.problem.losses.loss import KERNELS, Loss, loss_of
 
 Vector = NDArray[np.float64]
 Function = Callable[[Vector], Any]
-_BUILT_IN = (*KERNELS, "linear", "svm", "huber", "poisson", "smoothed_hinge")
+_BUILT_IN = (*KERNELS, "linear", "svm", "huber", "poisson", "smooth_huber", "smoothed_hinge")
 # Roundings of what the functions return, and of knots.
 _ROUNDED = 1e-6
 # Of the largest curvature: what a difference of slopes may miss of the curvature between them.

@@ -77,5 +77,5 @@ class RateMoments(ScoreMoments):
 
     def multipliers(self, sizes: NDArray[np.int64], one: int) -> NDArray[np.int64]:
         """The whole part of 2^30 times the root of h over a power of two."""
-        bits = one.bit_length() - 1 + self.curvature_exponent
+        bits = int(math.log2(self.gradient.per_unit)) + self.curvature_exponent
         return whole_roots(np.minimum(sizes, 1 << bits) << (2 * MULTIPLIER_BITS - bits))

@@ -19,7 +19,7 @@ from dplr.rows.weights import Weights
 class MeatMoments(ScoreMoments):
     """Upper triangle of sum (u / L)^2 v v', u the slope of the loss at the point w, L a power of two. Exact.
 
-    v = (x, intercept if any). |u| / L is truncated to a multiple of 2^-18 or less, and v times it towards zero, so that
+    v = (x, intercept if any). |u| / L is truncated to a multiple of 2^-13 or less, and v times it towards zero, so that
     no row is longer than |u| / L times v. L is the smallest power of two that is no less than any slope: of least
     squares the width at which residuals are cut. The last column holds the sum of the gradients with the other sign. A
     row of weight a counts with a u for u.

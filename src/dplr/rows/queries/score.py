@@ -129,7 +129,7 @@ class ScoreMoments:
 
 def multipliers_of(sizes: NDArray[np.int64], one: int) -> NDArray[np.int64]:
     """The whole part of 2^30 sqrt(p (1 - p)), exactly, for p = sizes / one, `one` a power of two from 2^15 to 2^20."""
-    bits = one.bit_length() - 1
+    bits, sizes = one.bit_length() - 1, np.minimum(sizes, one)
     return whole_roots(sizes * (one - sizes) << (2 * (MULTIPLIER_BITS - bits)))  # of at most 2^58
 
 
