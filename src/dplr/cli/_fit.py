@@ -80,9 +80,9 @@ def fit(
     dplr fit people.csv --target income --bounds census.toml --eps 0.8 --ledger budget.db -o model.json
     dplr fit 'people/*.parquet' --target income --bounds census.toml --mechanism ngd --eps 1 --delta 1e-6 -o model.json
 
-    Before it pays, the command says which lines of the table of coefficients the release will probably be silent about;
-    with --aim coefficients it refuses a fit that is silent about all of them. A simulation says so, from the bounds and
-    the number of records alone, where there are intervals and no --public; it takes a few seconds.
+    With --aim coefficients the command says before it pays which lines of the table will probably be silent, and
+    refuses a fit where all of them will be. A simulation says so, from the bounds and the number of records alone; with
+    --public there is none. It takes a few seconds, and a minute or two for a hundred coefficients.
 
     Each run draws new noise and spends eps again, even if you throw its model away: running until a model looks good
     is many releases. Run `dplr plan` first, which costs nothing.

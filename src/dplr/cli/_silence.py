@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from dplr.planner.widths import Widths
 
 _BASIS = "This is simulated from the bounds and not from the data; `dplr plan --intervals` says more."
+_TABLES = 3  # the time of a fit's own table each
 _FACTS = (
     "bounds", "model", "mechanism", "delta", "fit_intercept", "l2", "neighbouring", "person", "rows_per_person",
     "weight_bounds", "ranges", "curves", "aim",
@@ -31,16 +32,16 @@ def expected_table(parameters: dict[str, Any], n_rows: int | None) -> Widths | N
     from dplr.planner.widths import silence_of
 
     facts = public_facts(**{name: parameters[name] for name in _FACTS if name in parameters})
-    return silence_of(facts, parameters["eps"], n_rows, Assumptions())
+    return silence_of(facts, parameters["eps"], n_rows, Assumptions(tables=_TABLES))
 
 
 def check_table(parameters: dict[str, Any], n_rows: int | None) -> None:
-    """Warn of silent lines; refuse a fit that is for its table where all of them will be silent."""
-    table = expected_table(parameters, n_rows)
+    """Of a fit that is for its table: warn of lines that will be silent, and refuse it where all of them will be."""
+    table = expected_table(parameters, n_rows) if parameters["aim"] == AIMS[1] else None
     if table is None or not table.silent:
         return
     (warning,) = table.warning
-    if table.all_silent and parameters["aim"] == AIMS[1]:
+    if table.all_silent:
         remedy = "A fit with --mechanism and without --aim is not refused."
         raise Refused(f"the table would say nothing. {warning} {_BASIS} Nothing was spent. {remedy}", USAGE)
     note(f"Warning: {warning} {_BASIS}")
