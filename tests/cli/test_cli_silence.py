@@ -38,7 +38,7 @@ def folder(tmp_path, monkeypatch):
     pathlib.Path("bounds.toml").write_text(BOUNDS)
     people().to_csv("people.csv", index=False)
     people(seed=1).to_csv("others.csv", index=False)
-    command("ledger", "create", "budget.db", "--eps", "9", "--delta", "1e-3")
+    command("ledger", "init", "budget.db", "--eps", "9", "--delta", "1e-3")
 
 
 def command(*arguments, code=0):

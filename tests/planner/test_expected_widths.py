@@ -7,6 +7,8 @@ import pytest
 
 import dplr
 from dplr.fitting.facts import public_facts
+from dplr.planner.laws import laws_of
+from dplr.planner.merging import merging
 from dplr.planner.widths import measure_of, silence_of
 
 BOUNDS = dplr.Bounds({"age": (18, 99), "work": {"levels": ["a", "b", "c"]}}, target=(0.0, 100.0))
@@ -148,10 +150,18 @@ def test_a_plan_says_what_merging_silent_levels_buys_and_so_it_is_with_them_merg
     assert of_races(None, 0.5, missing="z").merged == ()  # nobody declared a share
 
 
-def test_a_level_whose_group_has_a_gap_for_it_and_a_group_are_merged_further():
-    plan = of_races({"race": [0.8, 0.192, 0.004, 0.004]}, 0.5, merge={"yz": ["y", "z"]}, missing="z")
-    assert plan.silent == ("race=x", "race=yz")
-    assert [each.name for each in plan.merged] == ["race=x or yz"]
+def test_silent_levels_are_merged_with_the_values_of_groups_and_what_is_missing():
+    race = {"levels": RACES, "merge": {"yz": ["y", "z"]}, "missing": "z"}
+    facts = public_facts(bounds=dplr.Bounds({"race": race}, target=(0.0, 1.0)), model="linear")
+    assume = dplr.Assumptions(shares={"race": [0.8, 0.192, 0.005, 0.003]})
+    silent = ("race=x", "race=yz")
+    merged, assumed, names = merging(facts, assume, laws_of(facts.bounds.columns, ["race"], assume), silent)
+    expected = {"levels": RACES, "merge": {"x or yz": ["x", "y", "z"]}, "missing": "x or yz"}
+    assert merged.bounds == dplr.Bounds({"race": expected}, target=(0.0, 1.0))
+    assert names == ["race=x or yz"]
+    assert assumed.shares["race"] == pytest.approx({"w": 0.8, "b": 0.192, "x or yz": 0.008})
+    assert merging(facts, assume, (), ("race=yz",)) is None
+    assert merging(facts, dplr.Assumptions(), (), silent) is None
 
 
 def test_a_least_share_is_that_of_every_level_but_the_first_and_merged_levels_have_its_multiple():
