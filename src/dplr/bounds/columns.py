@@ -272,7 +272,9 @@ def _merged(values: tuple[Level, ...], merge: Any) -> tuple[tuple[Level, ...], t
     if merge is None:
         return values, ()
     if not isinstance(merge, Mapping) or not merge:
-        raise TypeError(sentence("merge", "must be a table of names and the levels that each stands for", merge, _MERGE))
+        raise TypeError(
+            sentence("merge", "must be a table of names and the levels that each stands for", merge, _MERGE)
+        )
     owners: dict[Level, str] = {}
     for name, listed in merge.items():
         group = _level("merge", name)

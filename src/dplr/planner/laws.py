@@ -135,8 +135,9 @@ def _law(column: Column, name: str, share: Any, spread: Any) -> ColumnLaw:
     labels: Sequence[Any] = column.labels if isinstance(column, Bins) else column.levels
     if share is None:
         return Codes(column, _undeclared(column, len(labels)))
-    merged = isinstance(share, Mapping) and isinstance(column, Levels) and column.spellings
-    return Codes(column, _declared(name, labels, _by_level(column, share) if merged else share))
+    if isinstance(share, Mapping) and isinstance(column, Levels):
+        share = _by_level(column, share)
+    return Codes(column, _declared(name, labels, share))
 
 
 def _undeclared(column: Levels | Bins, count: int) -> tuple[float, ...]:

@@ -48,7 +48,8 @@ def merging(
 def _merged(name: str, column: Levels, rare: Sequence[Any], group: str) -> Levels:
     """The column with these levels as one of this name."""
     written = write_column(column)
-    values = [value for value, place in zip(column.values, column.positions, strict=True) if column.levels[place] in rare]
+    owners = (column.levels[place] for place in column.positions)
+    values = [value for value, level in zip(column.values, owners, strict=True) if level in rare]
     groups = {key: entries for key, entries in written.get("merge", {}).items() if key not in rare}
     written |= {"merge": groups | {group: values}}
     if column.missing in rare:
