@@ -214,6 +214,8 @@ BEYOND_BOUNDS = {
     r"must be above lower|must increase, inside lower": _OTHERS,
     r"must be a number in \[|must be one of the levels": _OTHERS,
     r"must name columns of the bounds": _OTHERS,
+    r"must list declared levels|must not list a level of|must not give a name that|must leave at least 2": _OTHERS,
+    r"must list neighbours with|must list two values with|`least_share` must be above 0 and at most": _OTHERS,
     r"must be (positive and )?finite": "JSON has no inf and no nan, and TOML has both",
     r"must list every value once": "true, 1 and 1.0 are one level, and a schema tells true from 1",
     r"must hold integers of at most 2\^53": "1e300 is a whole number to a schema, and a level that dplr takes",

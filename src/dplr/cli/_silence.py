@@ -51,5 +51,4 @@ def lines_of(table: Widths | None) -> list[str]:
     """Sentences on what a table will say."""
     if table is None:
         return ["A fit with these options has no confidence intervals."]
-    said = table.warning or ("No line of the table is expected to be silent.",)
-    return [*said, _BASIS]
+    return [*(table.warning or ("No line of the table is expected to be silent.",)), _BASIS]

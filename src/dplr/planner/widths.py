@@ -322,10 +322,10 @@ def _with_merged(measure: Measure, widths: Widths) -> Widths:
     """The widths, and what merging silent levels buys: a simulation of the bounds in which they are one level."""
     simulated = measure.simulated
     laws = simulated.population.laws if isinstance(simulated.population, MadeUp) else ()
-    other = merging(measure.facts, simulated.assume, laws, widths.silent)
-    if other is None:
+    coarse = merging(measure.facts, simulated.assume, laws, widths.silent)
+    if coarse is None:
         return widths
-    facts, assume, names = other
+    facts, assume, names = coarse
     coarser = Measure(facts, simulator(facts, assume)).at(widths.eps, widths.n_rows)
     return replace(widths, merged=tuple(coef for coef in coarser.coefficients if coef.name in names))
 
