@@ -214,6 +214,7 @@ BEYOND_BOUNDS = {
     r"must be above lower|must increase, inside lower": _OTHERS,
     r"must be a number in \[|must be one of the levels": _OTHERS,
     r"must name columns of the bounds": _OTHERS,
+    r"`rows_per_person` must be an integer": _NUMBERS,
     r"must list declared levels|must not list a level of|must not give a name that|must leave at least 2": _OTHERS,
     r"must list neighbours with|must list two values with|`least_share` must be above 0 and at most": _OTHERS,
     r"must be (positive and )?finite": "JSON has no inf and no nan, and TOML has both",
