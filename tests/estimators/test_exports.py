@@ -592,7 +592,7 @@ def test_an_option_that_is_at_its_default_changes_nothing(models, monkeypatch):
     prep = dataclasses.replace(
         models["two labels", "off"]._record.prep, layout=layout.Layout(("x",), (DROPPED(PAIR),), True)
     )
-    assert parts.parts_of(prep) == (parts.OneHot(0, PAIR, True, None),)
+    assert parts.parts_of(prep) == (parts.OneHot(0, PAIR, (0, 1), True, None),)
 
 
 def test_a_missing_value_that_counts_as_the_empty_level_does_so_everywhere():

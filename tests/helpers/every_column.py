@@ -29,6 +29,16 @@ COLUMNS = {
     "bed": {"levels": ["m", "s", "w"], "reference": "s", "missing": "s"},
     "city": {"levels": ["k", "l", "n"], "reference": "l", "missing": "indicator"},
     "grade": {"levels": [5, 3, 4], "reference": 5},
+    "race": {"levels": ["w", "a", "b", "i"], "merge": {"rest": ["a", "i"]}, "missing": "indicator"},
+    "born": {"levels": [4, 1, 3, 2], "merge": {"far": [4, 2], "1": [1]}, "reference": "far", "missing": 3},
+    "pain": {
+        "levels": ["no", "ill", "sick", "dead"],
+        "merge": {"sick": ["ill", "sick"]},
+        "ordinal": True,
+        "missing": "sick",
+        "least_share": 0.01,
+    },
+    "ever": {"levels": [9, 4, 5], "merge": {"yes": [4, 5]}, "binary": True},
     "week": {"lower": 0, "upper": 99, "bins": [20, 35.5, 45], "reference": 40, "missing": "indicator"},
     "heat": {"lower": -10, "upper": 40, "bins": [0, 20]},
     "tax": {"lower": 0, "upper": 9, "bins": [3], "missing": 3},
@@ -46,9 +56,9 @@ NUMBERS = {
 PRODUCTS = [
     ("age", "age"), ("rate", "rate"), ("age", "wage"), ("gain", "debt"), ("edu", "area"), ("hours", "plain"),
     ("work", "rooms"), ("week", "rate"), ("city", "heat"), ("work", "bed"), ("sex", "age"), ("rank", "rank"),
-    ("work", "dust"), ("plain", "salt"), ("dust", "age"), ("wind", "city"),
+    ("work", "dust"), ("plain", "salt"), ("dust", "age"), ("wind", "city"), ("race", "born"), ("race", "pain"),
 ]  # fmt: skip
-REFUSING = ("age", "loss", "plain", "sex", "flag", "wage", "grade", "heat", "wind")  # columns that may not be missing
+REFUSING = ("age", "loss", "plain", "sex", "flag", "wage", "grade", "ever", "heat", "wind")  # may not be missing
 
 
 def table(n, seed=0, width=1.0):

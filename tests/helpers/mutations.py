@@ -103,6 +103,9 @@ BOUNDS = [
     dplr.Bounds(NAMED, target={"classes": ["no", "yes"]}),
     dplr.Bounds(FURTHER, target={"classes": ["no", "yes"]}, products=PRODUCTS),
     dplr.Bounds([(0, 1), {"levels": ["a", "b"], "binary": True, "missing": "indicator"}], target=(0, 1)),
+    dplr.Bounds(
+        [{"levels": [3, 1, 2], "merge": {"low": [1, 2]}, "missing": "low", "least_share": 0.01}], target=(0, 1)
+    ),
     dplr.Bounds({"a b": (-1e3, 1e-3), "c": {"levels": [1.5, 2.5, True]}}, target={"threshold": 50000}),
     dplr.Bounds({"x": (0, 1)}, target={"lower": 0.0, "upper": 1.0}),
     dplr.Bounds({"x": (0, 1)}, target=(0, 1), person="id", rows_per_person=3, weight="a b", weight_max=200.5),

@@ -1,11 +1,16 @@
 """The expected width of confidence intervals, before a row is read."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import dplr
+from dplr.fitting.facts import public_facts
+from dplr.planner.laws import laws_of
+from dplr.planner.merging import merging
+from dplr.planner.widths import measure_of, silence_of
 
 BOUNDS = dplr.Bounds({"age": (18, 99), "work": {"levels": ["a", "b", "c"]}}, target=(0.0, 100.0))
 FACTS = {"bounds": BOUNDS, "model": "linear", "mechanism": "fm"}
@@ -94,7 +99,7 @@ def test_coefficients_that_will_be_unsaid_are_named():
         bounds=bounds, model="linear", mechanism="fm", n_rows=20_000, eps=1.0, delta=1e-6, assume=assume
     )
     assert plan.silent == ("work=rare",)
-    assert "Cannot say in 100% of fits: work=rare. Declare fewer or coarser levels" in str(plan)
+    assert "Cannot say in 100% of fits: work=rare. Merge rare levels, leave columns out" in str(plan)
     assert "Cannot say in" not in str(dplr.plan_intervals(**FACTS, n_rows=20_000, eps=1.0, assume=ASSUME))
 
 
@@ -118,3 +123,70 @@ def test_coefficients_that_will_be_unsaid_are_named():
 def test_what_breaks_a_rule_is_refused_by_name(options, error, said):
     with pytest.raises(error, match=said):
         dplr.plan_intervals(**FACTS, assume=dplr.Assumptions(tables=2, rows=3000), **options)
+
+
+RACES = ["w", "b", "x", "y", "z"]
+RARE = {"race": [0.8, 0.188, 0.004, 0.004, 0.004]}
+MERGED = {"other": ["x", "y", "z"]}
+
+
+def of_races(shares=None, eps=1.0, **declared):
+    bounds = dplr.Bounds({"age": (18, 99), "race": {"levels": RACES, **declared}}, target=(0.0, 100.0))
+    assume = dplr.Assumptions(tables=2, shares=shares)
+    return dplr.plan_intervals(**{**FACTS, "bounds": bounds, "assume": assume}, n_rows=20_000, eps=eps, delta=1e-6)
+
+
+def test_a_plan_says_what_merging_silent_levels_buys_and_so_it_is_with_them_merged():
+    plan = of_races(RARE, 0.5)
+    assert plan.silent == ("race=x", "race=y", "race=z")
+    (merged,) = plan.merged
+    assert merged.name == "race=x or y or z"
+    assert math.isfinite(merged.width)
+    assert f"Merged into one level, race=x or y or z: {merged.width:.3g}, " in str(plan)
+    by_value = {"race": dict(zip(RACES, RARE["race"], strict=True))}
+    coarser = of_races(by_value, 0.5, merge=MERGED)
+    assert coarser.merged == coarser.silent == ()
+    (other,) = [each for each in coarser.coefficients if each.name == "race=other"]
+    assert (other.width, other.plain) == (merged.width, merged.plain)
+    assert of_races(None, 0.5, missing="z").merged == ()  # nobody declared a share
+
+
+def test_silent_levels_are_merged_with_the_values_of_groups_and_what_is_missing():
+    race = {"levels": RACES, "merge": {"yz": ["y", "z"]}, "missing": "z"}
+    facts = public_facts(bounds=dplr.Bounds({"race": race}, target=(0.0, 1.0)), model="linear")
+    assume = dplr.Assumptions(shares={"race": [0.8, 0.192, 0.005, 0.003]})
+    silent = ("race=x", "race=yz")
+    merged, assumed, names = merging(facts, assume, laws_of(facts.bounds.columns, ["race"], assume), silent)
+    expected = {"levels": RACES, "merge": {"x or yz": ["x", "y", "z"]}, "missing": "x or yz"}
+    assert merged.bounds == dplr.Bounds({"race": expected}, target=(0.0, 1.0))
+    assert names == ["race=x or yz"]
+    assert assumed.shares["race"] == pytest.approx({"w": 0.8, "b": 0.192, "x or yz": 0.008})
+    assert merging(facts, assume, (), ("race=yz",)) is None
+    assert merging(facts, dplr.Assumptions(), (), silent) is None
+
+
+def test_a_least_share_is_that_of_every_level_but_the_first_and_merged_levels_have_its_multiple():
+    assert any("race 0.984, 0.004, 0.004, 0.004, 0.004" in fact for fact in of_races(least_share=0.004).assumptions)
+    plan = of_races(least_share=0.004, merge=MERGED)
+    assert any("race 0.984, 0.004, 0.012" in fact for fact in plan.assumptions)
+    named = of_races(RARE, least_share=0.004)  # what is assumed of a column goes first
+    assert any("race 0.8, 0.188, 0.004, 0.004, 0.004" in fact for fact in named.assumptions)
+
+
+def test_a_table_that_will_say_nothing_says_so():
+    silent = of_races(eps=0.01)
+    assert silent.all_silent
+    *slopes, intercept = silent.coefficients
+    assert replace(silent, coefficients=(*slopes, replace(intercept, unsaid=0.0))).all_silent
+    assert not of_races(RARE, 0.5).all_silent
+
+
+def test_silence_is_that_of_the_widths_and_there_is_none_without_intervals():
+    bounds = dplr.Bounds({"age": (18, 99), "race": {"levels": RACES, "least_share": 0.004}}, target=(0.0, 100.0))
+    facts = public_facts(bounds=bounds, model="linear", mechanism="fm")
+    assume = dplr.Assumptions(tables=3)
+    found = silence_of(facts, 0.5, 20_000, assume)
+    assert found.fits == 3
+    assert found.silent == measure_of(facts, 0.5, 20_000, assume).at(0.5, 20_000).silent != ()
+    assert silence_of(public_facts(bounds=bounds, model="linear", mechanism="objective"), 0.5, 20_000, assume) is None
+    assert silence_of(facts, math.inf, 20_000, assume) is None

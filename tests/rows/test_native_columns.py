@@ -70,6 +70,10 @@ POLICIES = [
     {"levels": [3, 1, 2], "reference": 1, "missing": 1}, {"levels": [5, 3, 0], "reference": 5, "missing": "indicator"},
     {"levels": [1, 2.5], "binary": True}, {"levels": [False, True], "binary": True, "missing": "indicator"},
     {"levels": [1e300, 2**53, -2, 0.1], "ordinal": True, "missing": -2}, {"levels": [9, 4, 2, 1], "ordinal": True},
+    {"levels": [3, 1, 2, 5], "merge": {"odd": [1, 5]}},
+    {"levels": [9, 4, 2, 1], "merge": {"few": [2, 1]}, "ordinal": True},
+    {"levels": [3, 1, 2], "merge": {"low": [1, 2]}, "binary": True}, {"levels": [5, 3, 0], "merge": {"a": [5, 0]},
+        "reference": 5, "missing": 3}, {"levels": [5, 3, 0], "merge": {"a": [5, 0]}, "missing": 0},
     {"levels": [2**53, 2**53 - 1, -(2**53)]}, {"levels": list(range(0, 6000, 5)), "missing": "indicator"},
     {"lower": -2, "upper": 9, "bins": [0, 2.5, 5]}, {"lower": -2, "upper": 9, "bins": [2], "missing": "indicator"},
     {"lower": -2, "upper": 9, "bins": [0, 3], "reference": 2, "missing": 2.5},
@@ -174,6 +178,9 @@ LEVELS = [
     {"levels": TEXTS[:-4], "missing": "indicator"}, {"levels": ["a", "b", "a\x00", "thirteen byte"]},
     {"levels": ["a", "🐍"], "binary": True}, {"levels": ["b", "", "twelve bytes"], "ordinal": True, "missing": ""},
     {"levels": ["b", "a", "é"], "reference": "a", "missing": "a"}, {"levels": ["a", "1"], "reference": "1"},
+    {"levels": ["b", "a", "é"], "merge": {"a": ["b", "a"]}, "missing": "b"},
+    {"levels": ["b", "", "1", "a"], "merge": {"no": ["", "1"]}, "ordinal": True},
+    {"levels": ["a", "1", "é"], "merge": {"x": ["a", "é"]}, "reference": "x", "missing": "indicator"},
     {"levels": [f"level {k}" for k in range(999)] + ["a"], "missing": "indicator", "reference": "level 7"},
 ]  # fmt: skip
 

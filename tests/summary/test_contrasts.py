@@ -10,7 +10,7 @@ from dplr.bounds.scaling import ball_prep, layout_prep
 from dplr.estimators._columns import rows_to_predict
 from dplr.summary.contrasts import contrasts, deviations
 
-FULL = ("work", "plain", "kind", "code", "zone", "heat", "tax")  # columns of the table whose levels all have a column
+FULL = ("work", "plain", "kind", "code", "zone", "heat", "tax", "race")  # columns whose levels all have a column
 
 
 def of(est):

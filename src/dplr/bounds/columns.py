@@ -32,6 +32,8 @@ __all__ = [
 ]  # fmt: skip
 
 _MOST_LEVELS = 4096
+_LEVEL_KEYS = ("levels", "binary", "ordinal", "merge", "reference", "missing", "least_share")
+_MERGE = 'Such as {"other": ["Aleut", "Eskimo"]}.'
 _KNOTS = "Such as 8, or [30, 45, 60]: the bounds are knots too."
 _CONSTANT = "A constant column carries no information: drop it."
 # What a lower bound must be for the transform to exist there, and why.
@@ -48,7 +50,7 @@ def read_column(what: str, value: Any) -> Column:
         return Numeric(*read_pair(what, value))
     try:
         if "levels" in value:
-            check_keys(value, ("levels", "binary", "ordinal", "reference", "missing"))
+            check_keys(value, _LEVEL_KEYS)
             return _levels(value)
         if "bins" in value:
             check_keys(value, ("lower", "upper", "bins", "reference", "missing"))
@@ -76,7 +78,12 @@ def write_column(column: Column) -> dict[str, Any]:
         written = {"lower": column.lower, "upper": column.upper, "bins": list(column.edges)}
         reference = column.reference
     else:
-        written = {"levels": list(column.levels)}
+        written = {"levels": list(column.values)}
+        pairs = zip(column.levels, column.spellings, strict=False)
+        if merge := {str(level): list(entries) for level, entries in pairs if entries != (level,)}:
+            written["merge"] = merge
+        if column.least_share is not None:
+            written["least_share"] = column.least_share
         if column.kind != "one_hot":
             written[column.kind] = True
         reference = column.reference
@@ -231,7 +238,8 @@ def _number_within(key: str, value: Any, lower: float, upper: float, suffix: str
 
 
 def _levels(table: Mapping[str, Any]) -> Levels:
-    levels = read_levels("levels", table["levels"])
+    values = read_levels("levels", table["levels"])
+    levels, spellings = _merged(values, table.get("merge"))
     flags = [key for key in ("binary", "ordinal") if _flag(table, key)]
     if len(flags) > 1:
         raise ValueError(sentence("binary", "must not stand beside ordinal", flags, "Keep one of them."))
@@ -239,25 +247,84 @@ def _levels(table: Mapping[str, Any]) -> Levels:
     if kind == "binary" and len(levels) != 2:
         remedy = "Use ordinal, or neither for one column per level."
         raise ValueError(sentence("levels", "must list two values with binary = true", list(levels), remedy))
+    if kind == "ordinal":
+        _check_adjacent(values, spellings)
+    names = {(isinstance(value, str), value): level
+             for level, entries in zip(levels, spellings or [(level,) for level in levels], strict=True)
+             for value in (*entries, level)}  # fmt: skip
     missing, reference = table.get("missing"), table.get("reference")
     if missing is not None:
         missing = _level("missing", missing)
-        if missing == INDICATOR and INDICATOR in levels:
+        if missing == INDICATOR and (True, INDICATOR) in names:
             raise ValueError(sentence("missing", f'must not be ambiguous: "{INDICATOR}" is a level too', missing))
-        if missing != INDICATOR and not _is_level(missing, levels):
-            raise ValueError(sentence("missing", f'must be one of the levels, or "{INDICATOR}"', missing))
+        if missing != INDICATOR:
+            missing = _level_among("missing", missing, names, f', or "{INDICATOR}"')
     if reference is not None:
         if kind != "one_hot":
             remedy = "One number stands for all levels already: remove it."
             raise ValueError(sentence("reference", f"must not stand beside {kind}", reference, remedy))
-        reference = _level("reference", reference)
-        if not _is_level(reference, levels):
-            raise ValueError(sentence("reference", "must be one of the levels", reference))
-    return Levels(levels, kind, missing, reference)
+        reference = _level_among("reference", _level("reference", reference), names)
+    return Levels(levels, kind, missing, reference, spellings, _least_share(table, len(values)))
 
 
-def _is_level(value: Level, levels: tuple[Level, ...]) -> bool:
-    return value in levels and isinstance(value, str) is isinstance(levels[0], str)
+def _merged(values: tuple[Level, ...], merge: Any) -> tuple[tuple[Level, ...], tuple[tuple[Level, ...], ...]]:
+    """The levels of the model in the order of their first values, and the values of each; none where nothing merges."""
+    if merge is None:
+        return values, ()
+    if not isinstance(merge, Mapping) or not merge:
+        raise TypeError(
+            sentence("merge", "must be a table of names and the levels that each stands for", merge, _MERGE)
+        )
+    owners: dict[Level, str] = {}
+    for name, listed in merge.items():
+        group = _level("merge", name)
+        if not isinstance(group, str) or not group:
+            raise TypeError(sentence("merge", "must have text as names", name, _MERGE))
+        for value in read_levels(f"merge.{group}", listed, 1):
+            if value not in values or isinstance(value, str) is not isinstance(values[0], str):
+                raise ValueError(sentence(f"merge.{group}", "must list declared levels", value, "Add it to levels."))
+            if value in owners:
+                rule = f"must not list a level of {owners[value]}"
+                raise ValueError(sentence(f"merge.{group}", rule, value, "A level is merged once."))
+            owners[value] = group
+    clash = [value for value in values if str(value) in merge and owners.get(value) != str(value)]
+    if clash:
+        remedy = "List it among those that are merged, or take another name."
+        raise ValueError(sentence("merge", "must not give a name that another level has", clash[0], remedy))
+    groups: dict[Level, list[Level]] = {}
+    for value in values:
+        groups.setdefault(owners.get(value, value), []).append(value)
+    if len(groups) < 2:
+        raise ValueError(sentence("merge", "must leave at least 2 levels", list(groups), "Merge fewer of them."))
+    return tuple(groups), tuple(map(tuple, groups.values()))
+
+
+def _check_adjacent(values: tuple[Level, ...], spellings: tuple[tuple[Level, ...], ...]) -> None:
+    """Refuse levels that are merged across one between them."""
+    for entries in spellings:
+        places = [values.index(value) for value in entries]
+        if places[-1] - places[0] >= len(places):
+            remedy = "Levels in an order are merged with their neighbours."
+            raise ValueError(sentence("merge", "must list neighbours with ordinal = true", list(entries), remedy))
+
+
+def _least_share(table: Mapping[str, Any], count: int) -> float | None:
+    share = table.get("least_share")
+    if share is None:
+        return None
+    number = read_number("least_share", share)
+    if not 0 < number <= 1 / count:
+        remedy = f"The shares of {count} levels add up to 1."
+        raise ValueError(sentence("least_share", f"must be above 0 and at most {1 / count:.3g}", share, remedy))
+    return number
+
+
+def _level_among(key: str, value: Level, names: Mapping[tuple[bool, Level], Level], suffix: str = "") -> Level:
+    """The level that a value is, or is called."""
+    level = names.get((isinstance(value, str), value))
+    if level is None:
+        raise ValueError(sentence(key, f"must be one of the levels{suffix}", value))
+    return level
 
 
 def _flag(table: Mapping[str, Any], key: str, default: bool = False) -> bool:

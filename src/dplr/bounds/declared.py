@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.validation import sentence
-from dplr.bounds.columns import Numeric, Pair, check_keys, read_column, read_pair, write_column
+from dplr.bounds.columns import Column, Numeric, Pair, check_keys, read_column, read_pair, write_column
 from dplr.bounds.curves import curved
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import check_names, read_products, write_products
@@ -49,6 +49,8 @@ class Bounds:
         - ``{"lower": 0, "upper": 99, "bins": [18, 30, 45]}``: one column per interval between these edges. Values
           outside count in the first or the last;
         - ``{"levels": ["Private", "Local-gov", ...]}``: one column per level. Any other value is zero in all of them;
+        - ``{"levels": ["a", "b", "c"], "merge": {"rare": ["b", "c"]}}``: "b" and "c" are one level of the model,
+          "rare". A `least_share` beside levels says that none of those listed is rarer; plans assume it;
         - ``{"levels": ["Female", "Male"], "binary": True}``: one column, 0 or 1;
         - ``{"levels": ["low", "middle", "high"], "ordinal": True}``: one column, 0, 1 or 2. Another value counts as the
           middle.
@@ -85,8 +87,9 @@ class Bounds:
     Privacy
     -------
     All of it is assumed public and appears in every statement. Values outside the bounds are clipped to the
-    nearest bound; a value that is not a declared level counts as no level. Bounds or levels taken from the data void
-    the guarantee.
+    nearest bound; a value that is not a declared level counts as no level. Levels are merged row by row before
+    anything else is done, so that merging takes nothing from the guarantee. Bounds, levels, merged levels or shares
+    taken from the data void it.
 
     See Also
     --------
@@ -110,6 +113,9 @@ class Bounds:
     >>> smoker = {"levels": ["never", "before", "now"], "reference": "never"}
     >>> dplr.Bounds({"age": (18, 99), "smoker": smoker}, products=[("age", "age"), ("age", "smoker")]).coef_names
     ('age', 'smoker=before', 'smoker=now', 'age^2', 'age*smoker=before', 'age*smoker=now')
+    >>> race = {"levels": ["White", "Black", "Aleut", "Eskimo"], "merge": {"other": ["Aleut", "Eskimo"]}}
+    >>> dplr.Bounds({"race": race}).coef_names
+    ('race=White', 'race=Black', 'race=other')
     >>> dplr.Bounds({"age": (18, 99)}, person="patient", weight="w", weight_max=200).person
     'patient'
     >>> dplr.Bounds([(99, 18)])
@@ -300,12 +306,7 @@ class Bounds:
             for place, column in enumerate(self.columns)
             if type(column) is Numeric and column.quantity and place not in squares
         }
-        if not curves:
-            return self
-        columns = [write_column(curves.get(place, column)) for place, column in enumerate(self.columns)]
-        values = self.to_dict()
-        values["features"] = columns if self.names is None else dict(zip(self.names, columns, strict=True))
-        return Bounds.from_dict(values)
+        return with_columns(self, curves) if curves else self
 
     @property
     def target(self) -> tuple[Any, ...] | None:
@@ -417,6 +418,13 @@ class Bounds:
         """Number above which the target counts as True; None where none is declared."""
         kind, values = self._target or ("", ())
         return values[0] if kind == "threshold" else None
+
+
+def with_columns(bounds: Bounds, columns: Mapping[int, Column]) -> Bounds:
+    """The bounds with these columns at their places."""
+    written = [write_column(columns.get(place, column)) for place, column in enumerate(bounds.columns)]
+    features = written if bounds.names is None else dict(zip(bounds.names, written, strict=True))
+    return Bounds.from_dict(bounds.to_dict() | {"features": features})
 
 
 def as_bounds(bounds: Any) -> Bounds | None:

@@ -172,23 +172,45 @@ class Levels:
 
     Attributes
     ----------
-    levels : all of one type, text or numbers.
+    levels : of the model, in order. All are of one type, text or numbers, but names of merged ones are text.
     kind : "one_hot" (one column per level), "ordinal" (one number, 0 for the first level, 1 more for each further
         one), or "binary" (0 for the first of two levels, 1 for the second).
     missing : None (refused), one of the levels, or "indicator": a further column.
     reference : the level that has no column, with "one_hot": its rows, and those of an undeclared value, are zero in
         all columns. None where every level has one.
+    spellings : the values of a table that are each level; empty where every level is written as it is called.
+    least_share : no value is rarer than that, as a plan may assume; None where nothing is declared.
     """
 
     levels: tuple[Level, ...]
     kind: str = "one_hot"
     missing: Level | None = None
     reference: Level | None = None
+    spellings: tuple[tuple[Level, ...], ...] = ()
+    least_share: float | None = None
+
+    @property
+    def values(self) -> tuple[Level, ...]:
+        """The values of a table that are levels, of one type: codes of rows are places among them."""
+        return tuple(value for entries in self.spellings for value in entries) if self.spellings else self.levels
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """The level of each value, counted from 0."""
+        if not self.spellings:
+            return tuple(range(len(self.levels)))
+        return tuple(place for place, entries in enumerate(self.spellings) for _ in entries)
+
+    @property
+    def value_places(self) -> tuple[int, ...]:
+        """The column of each value, as `places` has that of each level."""
+        places = self.places
+        return tuple(places[position] for position in self.positions)
 
     @property
     def text(self) -> bool:
-        """Whether the levels are text."""
-        return isinstance(self.levels[0], str)
+        """Whether the values are text."""
+        return isinstance(self.values[0], str)
 
     @property
     def number(self) -> Pair | None:
@@ -206,6 +228,10 @@ class Levels:
         """The column of each level, counted from the first, with "one_hot"; -1 for the reference."""
         return _places(len(self.levels), None if self.reference is None else self.levels.index(self.reference))
 
+    def code_of(self, level: Level) -> int:
+        """The place of the first value of a level."""
+        return self.positions.index(self.levels.index(level))
+
     def names(self, name: str) -> list[str]:
         """Names of the columns that the model has for this one."""
         if self.kind == "one_hot":
@@ -216,7 +242,11 @@ class Levels:
 
     def __str__(self) -> str:
         """The values in the words of a statement."""
-        listed = ", ".join(str(level) for level in self.levels)
+        merged = self.spellings or tuple((level,) for level in self.levels)
+        listed = ", ".join(
+            str(level) if entries == (level,) else f"{level} ({', '.join(map(str, entries))})"
+            for level, entries in zip(self.levels, merged, strict=True)
+        )
         if self.kind == "one_hot":
             return f"one of {listed}" + ("" if self.reference is None else f" (the reference: {self.reference})")
         return f"{listed} in this order, as 0 to {len(self.levels) - 1}"

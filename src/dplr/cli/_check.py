@@ -7,9 +7,21 @@ from typing import Any
 import click
 
 from dplr.cli._faults import FILE, USAGE, Refused, blamed, visible
-from dplr.cli._options import EXISTING, bounds_option, format_options, told
+from dplr.cli._options import (
+    EXISTING,
+    aim_option,
+    bounds_option,
+    delta_option,
+    eps_option,
+    format_options,
+    mechanism_option,
+    told,
+)
+from dplr.cli._silence import expected_table, lines_of
 from dplr.cli._tables import feature_kinds, format_of, read_table, target_kind
-from dplr.cli._units import check_apart, unit_kinds, unit_options, units_of
+from dplr.cli._units import check_apart, persons_in, unit_kinds, unit_options, units_of
+from dplr.mechanisms.automatic import AUTO
+from dplr.mechanisms.protocol import AIMS
 from dplr.problem.losses import LOSSES
 
 
@@ -19,10 +31,15 @@ from dplr.problem.losses import LOSSES
 @bounds_option
 @click.option("--model", type=click.Choice(tuple(LOSSES)), default="logistic", show_default=True,
     help="Classes: logistic or svm. A number: linear.")  # fmt: skip
+@eps_option(required=False)
+@delta_option
+@mechanism_option
+@aim_option
 @unit_options
 @format_options
 def check(
-    data: str, target: str | None, bounds: str, model: str, encoding: str, delimiter: str, spellings: tuple[str, ...],
+    data: str, target: str | None, bounds: str, model: str, eps: float | None, delta: float, mechanism: str, aim: str,
+    encoding: str, delimiter: str, spellings: tuple[str, ...],
     **units: Any,
 ) -> None:  # fmt: skip
     """Say what a fit to DATA would refuse, and what looks wrong. Spends nothing and releases nothing.
@@ -34,6 +51,9 @@ def check(
     otherwise, bounds in other units than the data, and bounds that are the extremes of the data; of persons their
     number, their rows and ids that look alike, and weights above their cap.
 
+    With --eps it also says which lines of the table of coefficients a fit with this eps, --delta, --mechanism and --aim
+    will probably be silent about, from the bounds and the number of records (or persons) alone.
+
     What it prints is NOT private: it is for whoever may see the data. Correct units and spelling by it. Bounds that you
     change by what it shows come from the data, and void the guarantee.
 
@@ -41,6 +61,8 @@ def check(
     """
     import dplr
 
+    if eps is None and (delta or (mechanism, aim) != (AUTO, AIMS[0])):
+        raise Refused("`--eps` is required with --delta, --mechanism and --aim: they are of a fit.", USAGE)
     with told():
         with blamed(USAGE):
             form = format_of(encoding, delimiter, spellings)
@@ -54,9 +76,18 @@ def check(
             check_apart(further := unit_kinds(units, column_bounds), target)
         with blamed(FILE):
             table = read_table(data, kinds | further, form)
-            del units["rows_per_person"]
+            rows_per_person = units.pop("rows_per_person")
             X, y = (table, None) if target is None else (table.drop_columns([target]), table[target])
             findings = dplr.check(X, y, bounds=column_bounds, model=model, **units)
-    click.echo(visible(str(findings)))
+            n_rows = persons_in(table, units, column_bounds) if eps is not None else None
+        lines = []
+        if eps is not None and findings.passed:
+            parameters = {"eps": eps, "delta": delta, "mechanism": mechanism, "aim": aim, "model": model,
+                "bounds": column_bounds, "person": units["person"], "rows_per_person": rows_per_person,
+                "weight_bounds": units["weight_bounds"]}  # fmt: skip
+            with blamed(USAGE):
+                lines = lines_of(expected_table(parameters, n_rows))
+    for line in (str(findings), *lines):
+        click.echo(visible(line))
     if not findings.passed:
         raise Refused("a fit would refuse these data.", FILE)

@@ -72,9 +72,22 @@ class Eps(click.ParamType[float]):
         self.fail(f"it must be positive; 0.1 to 1 is usual, and less protects more. Got {value!r}.", param, ctx)
 
 
+mechanism_option = click.option(
+    "--mechanism", type=click.Choice((AUTO, *SHORTHANDS)), default=AUTO, show_default=True,
+    help=f"How privacy is made; `dplr plan` says which auto takes, and with how much noise. {_HINTS}.",
+)  # fmt: skip
+aim_option = click.option(
+    "--aim", type=click.Choice(AIMS), default=AIMS[0], show_default=True,
+    help="What the model is for: the smallest error, or a table of coefficients with intervals.",
+)  # fmt: skip
+delta_option = click.option(
+    "--delta", type=click.FloatRange(min=0, max=1, max_open=True), default=0.0, show_default=True,
+    help="What may go wrong beyond eps; far below 1 / (number of records), and 0 where the mechanism can.",
+)  # fmt: skip
+
+
 def privacy_options(function: Function) -> Function:
     """The options of the promise and of the mechanism."""
-    delta = click.FloatRange(min=0, max=1, max_open=True)
     for option in (
         click.option("--public", type=EXISTING, help="Rows of other people, with the same columns, that are public "
             "already: the fit starts there."),
@@ -91,14 +104,11 @@ def privacy_options(function: Function) -> Function:
             help="What is protected: what a record says (the number of records is public), or also that it is there."),
         click.option("--model", type=click.Choice(tuple(LOSSES)), default="logistic", show_default=True,
             help="Classes: logistic or svm. A number: linear."),
-        click.option("--mechanism", type=click.Choice((AUTO, *SHORTHANDS)), default=AUTO, show_default=True,
-            help=f"How privacy is made; `dplr plan` says which auto takes, and with how much noise. {_HINTS}."),
-        click.option("--aim", type=click.Choice(AIMS), default=AIMS[0], show_default=True,
-            help="What the model is for: the smallest error, or a table of coefficients with intervals."),
+        mechanism_option,
+        aim_option,
         click.option("--large-delta", is_flag=True,
             help="A delta of 1 / (number of records) or more is meant; it is refused otherwise."),
-        click.option("--delta", type=delta, default=0.0, show_default=True,
-            help="What may go wrong beyond eps; far below 1 / (number of records), and 0 where the mechanism can."),
+        delta_option,
     ):  # fmt: skip
         function = option(function)
     return function

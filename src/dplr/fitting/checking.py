@@ -281,7 +281,7 @@ def _doubts(name: str, column: Column | None, findings: Survey) -> list[str]:
     if isinstance(column, Levels):
         if findings.unknown:
             doubts.append(
-                f"{name}: {_unknown(findings.unknown, column.levels, findings.rows)}; they count as {_instead(column)}"
+                f"{name}: {_unknown(findings.unknown, column.values, findings.rows)}; they count as {_instead(column)}"
             )
         if findings.unused and findings.unknown:
             doubts.append(f"{name}: no value is {', '.join(map(describe, findings.unused[:_SHOWN]))}")

@@ -128,7 +128,14 @@ def _plain_target(target: Any) -> Any:
 
 
 def _column(where: str, value: Any) -> dict[str, Any]:
-    return _shallow(where, value)
+    """A table of single values and lists of them; `merge` is a table of lists."""
+    if not isinstance(value, dict) or "merge" not in value:
+        return _shallow(where, value)
+    merge = value["merge"]
+    if not isinstance(merge, dict) or not all(isinstance(entries, list) for entries in merge.values()):
+        refuse(f"{where}.merge", "must be a table of lists", merge)
+    rest = {key: entry for key, entry in value.items() if key != "merge"}
+    return _shallow(where, rest) | {"merge": _shallow(f"{where}.merge", merge)}
 
 
 def _target(where: str, value: Any) -> Any:

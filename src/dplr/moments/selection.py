@@ -90,7 +90,7 @@ def level_target(layout: Layout, name: Any, level: Any) -> Target:
     if level is None and len(labels) != 2:
         raise ValueError(sentence("level", f"must be one of {list(labels)[:20]}", level))
     label = labels[1] if level is None else level
-    if label not in labels or isinstance(label, str) is not isinstance(labels[0], str):
+    if not any(label == entry and isinstance(label, str) is isinstance(entry, str) for entry in labels):
         raise ValueError(sentence("level", f"must be one of {list(labels)[:20]}", label))
     position, first = labels.index(label), layout.firsts[feature]
     named = f"{name} in {label}" if isinstance(column, Bins) else f"{name}={labels[position]}"

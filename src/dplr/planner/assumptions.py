@@ -26,8 +26,9 @@ class Assumptions:
     shares : mapping or None, default=None
         Shares by the name of a column, from a codebook or a published table: of a flag that is declared (0, 1) or of
         the second of two levels a number; of levels or bins a list in their order, or a mapping of some of them.
-        Without it levels, and the two values of a flag, are as frequent as 1, 1/2, 1/3 and so on in their declared
-        order, and bins and ordered levels are equally frequent.
+        The shares of merged levels add up. Without it levels but the first have the `least_share` of their bounds, if
+        one is declared; else levels, and the two values of a flag, are as frequent as 1, 1/2, 1/3 and so on in their
+        declared order, and bins and ordered levels are equally frequent.
     spread : mapping or None, default=None
         Standard deviations by the name of a number, in parts of its declared range and on the scale of its transform,
         or pairs (mean, deviation), the mean from 0 at the lower bound to 1 at the upper one. Such numbers have a beta

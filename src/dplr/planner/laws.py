@@ -1,7 +1,8 @@
 """The law of each made-up column: of levels and flags by shares, of numbers by a triangle or a beta law.
 
-Without a declared share levels are as frequent as 1, 1/2, 1/3 and so on in their declared order: real levels are seldom
-equally frequent, and the rare ones are those that noise drowns.
+Without declared shares levels are as frequent as 1, 1/2, 1/3 and so on in their declared order: real levels are seldom
+equally frequent, and the rare ones are those that noise drowns. With a declared least share every level but the first
+has this share, or merged ones its multiple.
 """
 
 from __future__ import annotations
@@ -133,9 +134,29 @@ def _law(column: Column, name: str, share: Any, spread: Any) -> ColumnLaw:
         raise ValueError(sentence("spread", "must name numbers", f"{name}, {column.kind}", remedy))
     labels: Sequence[Any] = column.labels if isinstance(column, Bins) else column.levels
     if share is None:
-        ordered = isinstance(column, Bins) or column.kind == "ordinal"
-        return Codes(column, (1 / len(labels),) * len(labels) if ordered else _falling(len(labels)))
+        return Codes(column, _undeclared(column, len(labels)))
+    if isinstance(share, Mapping) and isinstance(column, Levels):
+        share = _by_level(column, share)
     return Codes(column, _declared(name, labels, share))
+
+
+def _undeclared(column: Levels | Bins, count: int) -> tuple[float, ...]:
+    """Every level but the first at the least share of its values, if one is declared; even, or falling."""
+    if isinstance(column, Levels) and column.least_share is not None:
+        least = [column.least_share * column.positions.count(place) for place in range(1, count)]
+        return (1 - sum(least), *least)
+    ordered = isinstance(column, Bins) or column.kind == "ordinal"
+    return (1 / count,) * count if ordered else _falling(count)
+
+
+def _by_level(column: Levels, share: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Shares by level, each the sum of those of its values, where these are named."""
+    owners = {value: column.levels[place] for value, place in zip(column.values, column.positions, strict=True)}
+    shares: dict[Any, Any] = {}
+    for label, value in share.items():
+        level = label if label in column.levels else owners.get(label, label)
+        shares[level] = shares[level] + value if level in shares else value
+    return shares
 
 
 def _declared(name: str, labels: Sequence[Any], share: Any) -> tuple[float, ...]:

@@ -63,7 +63,7 @@ def _coded(column: Column) -> Column:
     places: dict[Any, int] = {level: place for place, level in enumerate(column.levels)}
     missing = column.missing if column.missing in (None, INDICATOR) else places[column.missing]
     reference = None if column.reference is None else places[column.reference]
-    return replace(column, levels=tuple(range(len(places))), missing=missing, reference=reference)
+    return Levels(tuple(range(len(places))), column.kind, missing, reference)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,10 @@ from dplr.fitting.one_vs_rest import ReleasePlan
 from dplr.fitting.planning import PublicFacts, check_promise
 from dplr.mechanisms.protocol import chosen_columns
 from dplr.planner.assumptions import Assumptions
+from dplr.planner.merging import merging
+from dplr.planner.population import MadeUp
 from dplr.planner.simulation import Simulator, simulator
-from dplr.summary.columns import Chosen, choose
+from dplr.summary.columns import INTERCEPT, Chosen, choose
 
 LEVEL = 0.95
 SILENT = 0.5  # share of fits from which on a coefficient is expected to be unsaid
@@ -77,6 +79,9 @@ class Widths:
         How many fits were simulated.
     assumptions : tuple of str
         Sentences: what the simulation assumed.
+    merged : tuple of dplr.planner.Width
+        One for the silent levels of each column, if there are several, as if they were merged into one. Only where
+        their shares are declared; empty in a table of several settings.
 
     Privacy
     -------
@@ -103,6 +108,12 @@ class Widths:
     coefficients: tuple[Width, ...]
     fits: int
     assumptions: tuple[str, ...]
+    merged: tuple[Width, ...] = ()
+
+    @property
+    def all_silent(self) -> bool:
+        """Whether most fits will bound no coefficient of a column: the table will say nothing."""
+        return all(coef.unsaid >= SILENT for coef in self.coefficients if coef.name != INTERCEPT)
 
     @property
     def silent(self) -> tuple[str, ...]:
@@ -116,12 +127,9 @@ class Widths:
             f"Expected width of {100 * LEVEL:g} % intervals, median of {self.fits} simulated fits "
             f"(eps = {self.eps:g}, {self.n_rows:,} rows)"
         ]
-        for coef in self.coefficients:
-            width = f"{coef.width:.3g}, {coef.width / coef.plain:.2g} times that without privacy"
-            width = width if math.isfinite(coef.width) else "cannot say"
-            unsaid = f"; {coef.unsaid:.0%} of fits cannot say" if coef.unsaid > 0 and math.isfinite(coef.width) else ""
-            lines.append(f"  {coef.name.ljust(longest)}  {width}{unsaid}")
-        return "\n".join([*lines, *self.warning, *(f"Assumed: {fact}." for fact in self.assumptions)])
+        lines += [f"  {coef.name.ljust(longest)}  {_words(coef)}" for coef in self.coefficients]
+        merged = [f"Merged into one level, {coef.name}: {_words(coef)}." for coef in self.merged]
+        return "\n".join([*lines, *self.warning, *merged, *(f"Assumed: {fact}." for fact in self.assumptions)])
 
     @property
     def warning(self) -> tuple[str, ...]:
@@ -132,7 +140,7 @@ class Widths:
         shares = [coef.unsaid for coef in silent]
         share = f"{shares[0]:.0%}" if min(shares) == max(shares) else f"{min(shares):.0%} to {max(shares):.0%}"
         names = ", ".join(coef.name for coef in silent)
-        remedy = "Declare fewer or coarser levels, leave columns out, or take a larger eps or more rows"
+        remedy = "Merge rare levels, leave columns out, or take a larger eps or more rows"
         return (f"Cannot say in {share} of fits: {names}. {remedy}: the release is paid for either way.",)
 
 
@@ -224,6 +232,14 @@ class WidthTable:
         return "\n".join([*lines, *(f"Assumed: {fact}." for fact in assumed)])
 
 
+def _words(coef: Width) -> str:
+    """The width of one coefficient, and how often there is none."""
+    if not math.isfinite(coef.width):
+        return "cannot say"
+    unsaid = f"; {coef.unsaid:.0%} of fits cannot say" if coef.unsaid > 0 else ""
+    return f"{coef.width:.3g}, {coef.width / coef.plain:.2g} times that without privacy{unsaid}"
+
+
 def _shown(width: float) -> str:
     return f"{width:.3g}" if math.isfinite(width) else "cannot say"
 
@@ -245,14 +261,16 @@ class Measure:
         """Names of the coefficients that a fit here has."""
         return self._selection(self._planned(eps, n_rows)).names
 
-    def at(self, eps: float, n_rows: int) -> Widths:
-        """Simulate fits of the plan, and without privacy, and take the medians of their intervals."""
+    def at(self, eps: float, n_rows: int, plainly: bool = True) -> Widths:
+        """Simulate fits of the plan, and `plainly` without privacy too, and take the medians of their intervals."""
         facts = replace(self.facts, n_rows=n_rows)
         planned, simulated = self._planned(eps, n_rows), self.simulated
         selection = self._selection(planned)
         shown = LEVEL, selection.coordinates
         widths = simulated.interval_widths(planned.mechanism, eps, facts.delta, n_rows, *shown)
-        plain = simulated.interval_widths(planned.mechanism, math.inf, facts.delta, n_rows, *shown)
+        plain = np.full_like(widths, math.nan)
+        if plainly:
+            plain = simulated.interval_widths(planned.mechanism, math.inf, facts.delta, n_rows, *shown)
         assumptions = [*simulated.assumed]
         rows = simulated.rows_for(n_rows)
         if rows < n_rows:
@@ -297,4 +315,27 @@ def widths_of(facts: PublicFacts, eps: Any, n_rows: Any, assume: Assumptions, la
     check_promise(levels, replace(facts, n_rows=max(counts)), large_delta)
     measure = measure_of(facts, min(levels), min(counts), assume)
     settings = tuple(measure.at(level, count) for count in counts for level in levels)
-    return WidthTable(settings) if several else settings[0]
+    return WidthTable(settings) if several else _with_merged(measure, settings[0])
+
+
+def _with_merged(measure: Measure, widths: Widths) -> Widths:
+    """The widths, and what merging silent levels buys: a simulation of the bounds in which they are one level."""
+    simulated = measure.simulated
+    laws = simulated.population.laws if isinstance(simulated.population, MadeUp) else ()
+    coarse = merging(measure.facts, simulated.assume, laws, widths.silent)
+    if coarse is None:
+        return widths
+    facts, assume, names = coarse
+    coarser = Measure(facts, simulator(facts, assume)).at(widths.eps, widths.n_rows)
+    return replace(widths, merged=tuple(coef for coef in coarser.coefficients if coef.name in names))
+
+
+def silence_of(facts: PublicFacts, eps: float, n_rows: int, assume: Assumptions) -> Widths | None:
+    """Which coefficients most fits will not bound, without the widths of fits without privacy: a short simulation.
+
+    None where the release has no intervals.
+    """
+    planned = replace(facts, n_rows=n_rows).planned(eps)
+    if math.isinf(eps) or planned.mechanism.lacks_intervals(planned.plan):
+        return None
+    return measure_of(facts, eps, n_rows, replace(assume, fits=1)).at(eps, n_rows, plainly=False)

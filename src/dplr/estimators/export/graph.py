@@ -183,10 +183,12 @@ _FORWARD: dict[str, Callable[[Graph, str], str]] = {
 
 
 def _one_hot(graph: Graph, part: OneHot, columns: Sequence[str]) -> str:
-    name, rows = columns[part.place], np.eye(len(part.levels))
-    if part.reference is not None:
-        rows = np.delete(rows, part.levels.index(part.reference), axis=1)
-    return _filled(graph, part, name, graph.number(_hits(graph, part.kept, name)), np.zeros(part.width), rows)
+    name, kept = columns[part.place], part.kept
+    rows = (np.array(part.columns)[:, None] == np.arange(part.width)).astype(np.float64)
+    hits = graph.number(_hits(graph, tuple(kept), name))
+    if part.width < len(kept):
+        hits = graph.add("MatMul", hits, graph.constant(np.eye(part.width)[list(kept.values())]))
+    return _filled(graph, part, name, hits, np.zeros(part.width), rows)
 
 
 def _interval(graph: Graph, part: Interval, columns: Sequence[str]) -> str:
@@ -202,7 +204,7 @@ def _interval(graph: Graph, part: Interval, columns: Sequence[str]) -> str:
 
 def _position(graph: Graph, part: Position, columns: Sequence[str]) -> str:
     """other + the sum over levels of (place - other), where the value is that level."""
-    name, places = columns[part.place], np.arange(len(part.levels), dtype=np.float64)[:, None]
+    name, places = columns[part.place], np.array(part.positions, np.float64)[:, None]
     hits = graph.number(_hits(graph, part.levels, name))
     offset = graph.add("MatMul", hits, graph.constant(places - part.fallback))
     value = graph.add("Add", offset, graph.constant(part.fallback))

@@ -72,31 +72,31 @@ class Shares:
 
 @dataclass(frozen=True, slots=True)
 class OneHot:
-    """A column for each of the levels except the reference, 1 where the value is that level.
+    """A column for each of the levels except the reference, 1 where the value is that level, or one merged into it.
 
     Attributes
     ----------
-    levels : all that are declared.
+    levels : all values that are declared.
+    columns : the column of each of them; -1 for those of the reference.
     refused : whether a missing value is refused.
-    filler : the level that a missing value counts as; None for no level.
-    reference : the level without a column; None where each has one.
+    filler : the value that a missing one counts as; None for no level.
     """
 
     place: int
     levels: tuple[Level, ...]
+    columns: tuple[int, ...]
     refused: bool
     filler: Level | None
-    reference: Level | None = None
 
     @property
-    def kept(self) -> tuple[Level, ...]:
-        """The levels that have columns."""
-        return tuple(level for level in self.levels if self.reference is None or level != self.reference)
+    def kept(self) -> dict[Level, int]:
+        """The values that have columns, with these."""
+        return {level: column for level, column in zip(self.levels, self.columns, strict=True) if column >= 0}
 
     @property
     def width(self) -> int:
         """Number of columns."""
-        return len(self.kept)
+        return max(self.columns) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +130,14 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The position of the value among the levels, from 0; `fallback` for a value that is not a level, or missing.
+    """The position of the value's level, from 0; `fallback` for a value that is not a level, or missing.
 
-    `refused` and `filler` are those of `OneHot`, `middle` is that of `Number`.
+    `positions` are those of `levels`; these, `refused` and `filler` are as in `OneHot`, `middle` as in `Number`.
     """
 
     place: int
     levels: tuple[Level, ...]
+    positions: tuple[int, ...]
     fallback: float
     refused: bool
     filler: Level | None
@@ -263,12 +264,12 @@ def _bins(place: int, column: Bins, _: Pair) -> list[Own]:
 
 
 def _levels(place: int, column: Levels, _: Pair) -> list[Own]:
-    levels, marked = column.levels, column.missing == INDICATOR
-    refused, filler = column.missing is None, None if marked else column.missing
+    levels, marked, refused = column.values, column.missing == INDICATOR, column.missing is None
+    filler = None if marked or column.missing is None else levels[column.code_of(column.missing)]
     if column.kind == "one_hot":
-        part: Own = OneHot(place, levels, refused, filler, column.reference)
+        part: Own = OneHot(place, levels, column.value_places, refused, filler)
     elif column.kind in ("binary", "ordinal") and column.reference is None:
-        part = Position(place, levels, (len(levels) - 1) / 2, refused, filler)
+        part = Position(place, levels, column.positions, (len(column.levels) - 1) / 2, refused, filler)
     else:
         _refuse(f'kind = "{column.kind}"', f"column {place}")
     return [part, Mark(place, levels)] if marked else [part]
@@ -302,7 +303,7 @@ _OF: dict[type[Column], tuple[tuple[str, ...], Callable[[int, Any, Pair], list[O
     Numeric: (("lower", "upper", "transform", "missing"), _numeric),
     Curve: (("lower", "upper", "transform", "missing", "knots", "line"), _curve),
     Bins: (("lower", "upper", "edges", "missing", "reference"), _bins),
-    Levels: (("levels", "kind", "missing", "reference"), _levels),
+    Levels: (("levels", "kind", "missing", "reference", "spellings", "least_share"), _levels),
 }
 
 

@@ -179,7 +179,8 @@ def _between(part: Shares, coef: Sequence[str], place: int, value: str) -> str:
 
 
 def _one_hot(part: OneHot, names: Sequence[str], coef: Sequence[str], quotes: Quotes) -> str:
-    return _by_level(part, names[part.place], dict(zip(part.kept, coef, strict=True)), _ZERO, quotes)
+    values = {level: coef[column] for level, column in part.kept.items()}
+    return _by_level(part, names[part.place], values, _ZERO, quotes)
 
 
 def _interval(part: Interval, names: Sequence[str], coef: Sequence[str], _: Quotes) -> str:
@@ -193,7 +194,7 @@ def _interval(part: Interval, names: Sequence[str], coef: Sequence[str], _: Quot
 
 
 def _position(part: Position, names: Sequence[str], coef: Sequence[str], quotes: Quotes) -> str:
-    values = {level: number(float(place)) for place, level in enumerate(part.levels)}
+    values = {level: number(float(place)) for level, place in zip(part.levels, part.positions, strict=True)}
     position = _by_level(part, names[part.place], values, number(part.fallback), quotes)
     return f"{coef[0]} * {_less(position, part.middle)}"
 

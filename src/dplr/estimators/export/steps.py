@@ -121,9 +121,10 @@ def _shares(part: Shares) -> Any:
 
 def _one_hot(part: OneHot) -> Any:
     """One column for each category; a value that is no category, such as the reference, is zero in all of them."""
-    levels, order = _sorted(part.kept)
+    levels, order = _sorted(tuple(part.kept))
     encode = OneHotEncoder(categories=[levels], handle_unknown="ignore", sparse_output=False)
-    return make_pipeline(*_filled_in(part), encode, *_in_declared_order(order))
+    merged = [] if part.width == len(levels) else [_product(np.eye(part.width)[list(part.kept.values())])]
+    return make_pipeline(*_filled_in(part), encode, *_in_declared_order(order), *merged)
 
 
 def _interval(part: Interval) -> Any:
@@ -145,8 +146,9 @@ def _position(part: Position) -> Any:
     levels, order = _sorted(part.levels)
     encode = OrdinalEncoder(categories=[levels], handle_unknown="use_encoded_value", unknown_value=np.nan)
     steps = [*_filled_in(part), encode]
-    if order is not None:  # the codes are places in the sorted levels
-        places = {"xp": np.arange(len(levels)), "fp": order.astype(float)}
+    positions = np.array(part.positions, np.float64)
+    if order is not None or positions[-1] + 1 < len(levels):  # the codes are places in the sorted values
+        places = {"xp": np.arange(len(levels)), "fp": positions if order is None else positions[order]}
         steps.append(FunctionTransformer(np.interp, kw_args=places))
     return make_pipeline(*steps, SimpleImputer(strategy="constant", fill_value=part.fallback), *_less(part.middle))
 
@@ -298,7 +300,7 @@ def _terms(fitted: Any) -> list[tuple[str, Any]]:
     link, coef, intercept = fitted._record.link, np.atleast_2d(fitted.coef_), np.atleast_1d(fitted.intercept_)
     models = len(coef)
     line = {"c": np.array([intercept, np.ones(models)]), "tensor": False}
-    product = FunctionTransformer(np.dot, kw_args={"b": np.array(coef.T)})
+    product = _product(np.array(coef.T))
     margins = make_pipeline(product, FunctionTransformer(polyval, kw_args=line))
     above = [_clip(link.turn, _LARGEST_LOG), FunctionTransformer(np.exp), FunctionTransformer(np.log1p)]
     below = [_clip(None, link.turn), _line(-link.turn, 1.0), FunctionTransformer(np.exp), _line(1.0, -link.bend),
@@ -331,6 +333,10 @@ def _of_terms(fitted: Any) -> Any:
         setattr(model, name, value)
     model.classes_ = copy.deepcopy(fitted.classes_)
     return model
+
+
+def _product(matrix: Any) -> Any:
+    return FunctionTransformer(np.dot, kw_args={"b": matrix})
 
 
 def _clip(lower: float | None, upper: float) -> Any:

@@ -20,7 +20,7 @@ def feature_kinds(bounds: Bounds) -> dict[str, Kind]:
         raise ValueError(sentence("bounds", "must name the columns", "columns by position", remedy))
     kinds = {}
     for name, column in zip(bounds.names, bounds.columns, strict=True):
-        levels = column.levels if isinstance(column, Levels) else ()
+        levels = column.values if isinstance(column, Levels) else ()
         text = bool(levels) and isinstance(levels[0], str)
         kinds[name] = Kind(text, "" not in levels, column.missing is not None)
     return kinds

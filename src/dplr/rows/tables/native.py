@@ -123,25 +123,26 @@ def _of_number(native: Native, first: int, column: Numeric | None = None) -> Fea
 
 def _codes_of_entries(entries: list[Any], column: Bins | Levels) -> NDArray[np.int32]:
     if isinstance(column, Levels) and column.text:
-        return codes_of_names(entries, {str(level): code for code, level in enumerate(column.levels)}).astype(np.int32)
+        return codes_of_names(entries, {str(level): code for code, level in enumerate(column.values)}).astype(np.int32)
     numbers = np.array([number(entry) for entry in entries], float)
     if isinstance(column, Levels):
-        return codes(numbers, column.levels).astype(np.int32)
+        return codes(numbers, column.values).astype(np.int32)
     raise TypeError
 
 
 @lru_cache(maxsize=4096)  # of public facts alone; tables come in many parts
 def _meaning(column: Bins | Levels) -> _Meaning:
     """The codes by which values of the column are found, and the entries that each code writes."""
-    count = len(column.places) if isinstance(column, Bins) else len(column.levels)
+    of_values = column.places if isinstance(column, Bins) else column.value_places
+    count = len(of_values)
     places = np.full(count - _LEAST_CODE, -1, np.int32)
     values = np.zeros(count - _LEAST_CODE)
     numbers = None
     if isinstance(column, Bins) or column.kind == "one_hot":
-        places[-_LEAST_CODE:], values[-_LEAST_CODE:] = column.places, 1.0
+        places[-_LEAST_CODE:], values[-_LEAST_CODE:] = of_values, 1.0
     else:
-        numbers = np.full(count - _LEAST_CODE, (count - 1) / 2)
-        numbers[-_LEAST_CODE:] = range(count)
+        numbers = np.full(count - _LEAST_CODE, (len(column.levels) - 1) / 2)
+        numbers[-_LEAST_CODE:] = column.positions
     if isinstance(column, Bins):
         for code, value in ((_LEAST_CODE, -np.inf), (UNKNOWN, np.inf)):  # refused, as where the column is a number
             places[code - _LEAST_CODE], values[code - _LEAST_CODE] = 0, value
@@ -160,7 +161,7 @@ def _meaning(column: Bins | Levels) -> _Meaning:
 def _filler(column: Bins | Levels) -> int:
     """The code that stands for a missing value."""
     if isinstance(column, Levels):
-        return column.levels.index(column.missing)
+        return column.code_of(column.missing)  # type: ignore[arg-type]
     return column.bin_of(float(column.missing))  # type: ignore[arg-type]
 
 
@@ -168,8 +169,8 @@ def _known(column: Bins | Levels) -> NumberCodes | TextCodes:
     if isinstance(column, Bins):
         return NumberCodes(np.array(column.edges, float), None, None, 0)
     if column.text:
-        return TextCodes([str(level).encode() for level in column.levels])
-    knots, code = np.unique(np.array(column.levels, float), return_index=True)
+        return TextCodes([str(value).encode() for value in column.values])
+    knots, code = np.unique(np.array(column.values, float), return_index=True)
     low, high = knots[[0, -1]]
     near = None
     if (knots % 1 == 0).all() and abs(low) < 2**52 and high - low < _MOST_NEAR:

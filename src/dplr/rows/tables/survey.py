@@ -103,7 +103,7 @@ def of_numbers(values: Any, bounds: Pair) -> Survey:
 
 
 def _of_levels(values: Any, column: Levels) -> Survey:
-    code = codes(values, column.levels)
+    code = codes(values, column.values)
     places = np.flatnonzero(code == UNKNOWN)
     entries = values[places].to_list() if isinstance(values, nw.Series) else np.asarray(values)[places].tolist()
     used_codes = set(np.unique(code).tolist())
@@ -111,5 +111,5 @@ def _of_levels(values: Any, column: Levels) -> Survey:
         len(code),
         missing=int((code == MISSING).sum()),
         unknown=Counter(describe(value) for value in entries),
-        unused=tuple(level for place, level in enumerate(column.levels) if place not in used_codes),
+        unused=tuple(level for place, level in enumerate(column.values) if place not in used_codes),
     )

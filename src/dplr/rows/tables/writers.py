@@ -50,7 +50,7 @@ def numbers(values: Any) -> Matrix:
 
 
 def codes(values: Any, levels: Sequence[Any]) -> Codes:
-    """The place of each value among the levels, UNKNOWN for a value that is not a level, or MISSING."""
+    """The place of each value among those of the levels, UNKNOWN for one that is not a level, or MISSING."""
     if isinstance(levels[0], str):
         return text_codes(values, {level: code for code, level in enumerate(levels)})
     entries = numbers(values)
@@ -100,27 +100,27 @@ def _write_bins(values: Any, column: Bins, out: Matrix) -> int:
         bins[missing] = column.bin_of(column.missing)
     bins[missing & (not isinstance(column.missing, float))] = MISSING
     bins[infinite] = UNKNOWN
-    _write_hot(bins, column, out)
+    _write_hot(bins, column.places, out)
     out[infinite, 0] = entries[infinite]  # refused, as it is where the column is a number
     return _write_gaps(missing, column, out)
 
 
 def _write_levels(values: Any, column: Levels, out: Matrix) -> tuple[int, int]:
     """Fill the feature's columns; returns how many values are not levels, and how many missing ones count."""
-    code = codes(values, column.levels)
+    code = codes(values, column.values)
     missing, unknown = code == MISSING, code == UNKNOWN
     if column.missing is not None and column.missing != INDICATOR:
-        code[missing] = column.levels.index(column.missing)
+        code[missing] = column.code_of(column.missing)
     if column.kind == "one_hot":
-        _write_hot(code, column, out)
+        _write_hot(code, column.value_places, out)
     else:
-        out[:, 0] = np.where(code >= 0, code, (len(column.levels) - 1) / 2)
+        out[:, 0] = np.where(code >= 0, np.array(column.positions)[code], (len(column.levels) - 1) / 2)
     return int(unknown.sum()), _write_gaps(missing, column, out)
 
 
-def _write_hot(codes: Codes, column: Bins | Levels, out: Matrix) -> None:
-    """Set at most one column of every row to 1: none for the reference, nor for what has no code."""
-    places = np.array(column.places, np.intp)[codes]
+def _write_hot(codes: Codes, columns: Sequence[int], out: Matrix) -> None:
+    """Set the column of each code to 1 in its rows: none for the reference, nor for what has no code."""
+    places = np.array(columns, np.intp)[codes]
     rows = np.flatnonzero((codes >= 0) & (places >= 0))
     out[rows, places[rows]] = 1.0
 
