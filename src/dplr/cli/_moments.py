@@ -271,9 +271,7 @@ def _importance(texts: Sequence[str]) -> dict[str, float] | None:
     return {name: float(number) for name, _, number in pairs} or None
 
 
-def _check_plan(
-    bounds: Any, table: Any, importance: Any, facts: dict[str, Any], ledger: Any, path: str | None
-) -> None:
+def _check_plan(bounds: Any, table: Any, importance: Any, facts: dict[str, Any], ledger: Any, path: str | None) -> None:
     """All that can be refused without the rows."""
     from dplr.moments.importance import importance_of
     from dplr.moments.release import planned

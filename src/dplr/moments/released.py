@@ -292,7 +292,8 @@ class ReleasedMoments:
         Parameters
         ----------
         *others : dplr.ReleasedMoments
-            Releases with equal bounds and importance under the same relation. Each may have an eps, a delta and noise of its own.
+            Releases with equal bounds and importance under the same relation. Each may have an eps, a delta and noise
+            of its own.
 
         Returns
         -------
