@@ -365,9 +365,9 @@ class FunctionalMechanism(Tabled, Refitting):
         return Fit(coef, plan.statement, released)
 
     def check_rows(self, rows: Rows, problem: Problem) -> None:
-        """Refuse more persons than have room for their scores."""
-        if self.intervals == "robust":
-            squares.check_persons(problem, rows.units)
+        """Warn of more persons than have room for their scores, where no public number could be checked before."""
+        if self.intervals == "robust" and problem.n_rows is None:
+            squares.warn_of_persons(problem, rows.units)
 
     def models_of(self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]]) -> list[NDArray[np.float64]]:
         """Solve anew for every model: that of two classes or of a number, or of each class against the rest."""
