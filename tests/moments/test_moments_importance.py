@@ -83,6 +83,9 @@ def test_a_release_says_its_importance_and_is_read_back_bit_for_bit(tmp_path):
     released = release(party="north")
     fact = "declared importance of columns (1 for others): a 4, c 0.5, d 2, (a - 1) squared 0.25, "
     assert any(said.startswith(fact) for said in released.privacy_.assumptions)
+    assert released.privacy_.calibration.endswith(
+        "rows in 6 groups of sizes 0.0454073 to 0.726522, intercept constant 0.5"
+    )
     released.save(tmp_path / "m.json")
     for read in (dplr.load_moments(tmp_path / "m.json"), pickle.loads(pickle.dumps(released))):
         assert read.importance == NUMBERS

@@ -116,13 +116,6 @@ class Geometry:
         radius = math.hypot(*(widths[first] for first in self.firsts if first < self.d))
         return replace(self, weights=columns, radius=radius)
 
-    @property
-    def _said_size(self) -> str:
-        if not self.weights:
-            return f"size {self.half_width:.6g}"
-        widths = self._widths(self.weights)
-        return f"sizes {min(widths):.6g} to {max(widths):.6g}"
-
     def __str__(self) -> str:
         """Return the geometry in words."""
         if self.half_width is None:
@@ -137,10 +130,8 @@ class Geometry:
             shares = sum(size for _, size, _ in self.hats)
             parts += [f"{len(self.hats)} blocks of shares of knots ({shares} columns)"] if self.hats else []
             groups = numbers + len(self.blocks) + len(self.shared) + len(self.hats)
-            domain = f"rows in {groups} groups of {self._said_size}: "
+            domain = f"rows in {groups} groups of size {self.half_width:.6g}: "
             domain += " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
-        elif self.weights:
-            domain = f"rows in {self.d} columns of {self._said_size}"
         else:
             domain = f"rows in [-{self.half_width:.6g}, {self.half_width:.6g}]^{self.d}"
         return domain + (f", intercept constant {self.intercept:g}" if self.intercept else ", no intercept")
