@@ -136,7 +136,7 @@ def random_rows(rng, geometry, count):
         if size > pairs.max() + 1 - first:  # a mark behind the knots
             missing = rng.random(count) < 1 / 4
             rows[missing, first : first + size] = c * np.eye(size)[-1]
-    return rows
+    return rows * np.array(geometry.weights or 1.0)
 
 
 def worst_released_change(geometry, relation, linear, quadratic, seed=0, count=100, steps=300, square=0.0, ratio=1.0):
@@ -179,7 +179,7 @@ DRAWN = 50  # steps whose rows are drawn at once
 def _climb(cells, order, geometry, replaced, seed, count, steps):
     """The largest norm found, from each of `count` pairs, of what `cells` of two records differ by, or of one's."""
     rng = np.random.default_rng(seed)
-    numeric = numeric_columns(geometry)
+    numeric, widths = numeric_columns(geometry), geometry.half_widths
     groups = [[column, column + 1][: 1 + (column in geometry.marked)] for column in numeric]
     spans = (*geometry.blocks, *geometry.shared, *geometry.hats)
     groups += [list(range(first, first + size)) for first, size, *_ in spans]
@@ -192,9 +192,10 @@ def _climb(cells, order, geometry, replaced, seed, count, steps):
         which, group = rng.integers(1 + replaced), groups[rng.integers(len(groups))]
         tried = pair[which].copy()
         if group[0] in numeric and step % 2:  # near the best so far
-            near = tried[:, group[0]] + geometry.half_width * rng.normal(0, 0.1, count) * 0.99**step
+            c = widths[group[0]]
+            near = tried[:, group[0]] + c * rng.normal(0, 0.1, count) * 0.99**step
             near[tried[:, group[1:]].any(axis=1)] = 0.0  # what is missing stays missing
-            tried[:, group[0]] = np.clip(near, -geometry.half_width, geometry.half_width)
+            tried[:, group[0]] = np.clip(near, -c, c)
         else:
             tried[:, group] = fresh[step % DRAWN][:, group]
         moved = cells(tried, which)

@@ -178,14 +178,11 @@ def test_a_ridge_pulls_counts_to_the_rate_at_zero():
 
 
 def test_only_losses_of_the_lemmas_have_scores_whatever_they_are_called():
-    steep = dplr.margin_loss(
-        lambda v: 16 * np.maximum(0, 1 - v) ** 2 / 2, lambda v: -16 * np.maximum(0, 1 - v).clip(0, 1),
-        lambda v: 16.0 * ((v > 0) & (v < 1)), name="mine",
-    )  # fmt: skip
+    steep = dplr.smoothed_hinge(0.25)
     for loss in (LOGISTIC, POISSON, poisson(0, 8), poisson(5, 9, 0.3), huber_residual(0.3), smooth_huber(0.3)):
         assert has_score(loss)
     for loss in (
-        replace(steep, name="poisson"), replace(steep, name="smooth_huber", width=1.0), replace(LOGISTIC, lipschitz=0.5),
+        replace(steep, name="poisson"), replace(steep, name="smooth_huber", width=1.0), replace(LOGISTIC, slope=1.0),
         replace(poisson(0, 8), lipschitz=3.0), replace(huber_residual(0.3), lipschitz=0.1), steep,
     ):  # fmt: skip
         assert not has_score(loss)

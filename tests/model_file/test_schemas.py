@@ -11,6 +11,8 @@ import random
 import re
 import tomllib
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import dplr
@@ -173,7 +175,9 @@ def releases():
         dplr.release_moments(frame, bounds=bounds, eps=eps, party=party)
         for eps, party in ((1.0, "north"), (2.0, None), (float("inf"), None))
     )
-    return [json.loads(text_of(each)) for each in (one, plain, one + other)]
+    first, *_, last = bounds.names
+    uneven = dplr.release_moments(frame, bounds=bounds, eps=1.0, importance={first: 3, last: 0.5})
+    return [json.loads(text_of(each)) for each in (one, plain, one + other, uneven)]
 
 
 def test_files_of_moments_keep_their_schema_and_it_sees_what_is_not_one():
@@ -187,6 +191,7 @@ def test_files_of_moments_keep_their_schema_and_it_sees_what_is_not_one():
             lambda held: held["moments"]["parties"][0]["statement"].update(mechanism="fm"),
             lambda held: held["moments"]["released"][0].update(numbers="many"),
             lambda held: held["moments"].pop("columns"),
+            lambda held: held["moments"].update(importance=[1.0, 11.0]),
             lambda held: held.update(format="dplr model"),
         ):
             changed = copy.deepcopy(whole)
@@ -204,6 +209,66 @@ def test_a_mutated_file_of_moments_that_the_schema_refuses_is_refused(tmp_path):
             refused += 1
             with pytest.raises(dplr.ModelFileError):
                 dplr.load_moments(path)
+    assert refused > 60
+
+
+# --- models of released moments
+
+
+def moment_models(path):
+    """Files of models of moments: of numbers and of levels, with products, ridges and variances of all kinds."""
+    rng, n = np.random.default_rng(0), 400
+    frame = pd.DataFrame({"a": rng.uniform(0, 9, n), "b": rng.choice([*"xyz"], n), "c": rng.random(n) < 0.5})
+    frame["d"] = rng.uniform(0, 90, n)
+    columns = {"a": (0, 9), "b": {"levels": [*"xyz"]}, "c": {"levels": [False, True], "binary": True}}
+    bounds = dplr.Bounds(columns | {"d": {"lower": 0, "upper": 90, "bins": [30, 60]}}, products=[("a", "a")])
+    held = [
+        dplr.release_moments(frame, bounds=bounds, eps=5.0, delta=1e-6, noise="gaussian", importance=each)
+        for each in (None, {"a": 2})
+    ]
+    for released in held:
+        models = [
+            released.regress("a"),
+            released.regress("a", ["b", "c"], l2=0.5, variances="equal"),
+            released.probability("b", ["a", ("a", "a")], level="y", l2="cv"),
+            released.probability("c", ["a*a"], level=False, l2=0),
+            released.probability("d", ["c"], level="[30, 60)", variances="largest"),
+        ]
+        for model in models:
+            model.save(path)
+            yield json.loads(path.read_text())
+
+
+def test_models_of_moments_keep_their_schema_and_it_sees_what_is_not_one(tmp_path):
+    wholes = list(moment_models(tmp_path / "m.json"))
+    assert [fault("moment-model-file.schema.json", whole) for whole in wholes] == [""] * 10
+    for whole in wholes:
+        for change in (
+            lambda held: held["model"]["recipe"].update(kind="fit"),
+            lambda held: held["model"]["recipe"].update(columns=[]),
+            lambda held: held["model"]["recipe"].update(columns=[["a"]]),
+            lambda held: held["model"]["recipe"].update(l2=-1.0),
+            lambda held: held["model"]["recipe"].update(variances="unequal"),
+            lambda held: held["model"]["recipe"].pop("level"),
+            lambda held: held["model"]["moments"].pop("released"),
+            lambda held: held.update(format="dplr moments"),
+        ):
+            changed = copy.deepcopy(whole)
+            change(changed)
+            assert fault("moment-model-file.schema.json", changed) != ""
+
+
+def test_a_mutated_model_of_moments_that_the_schema_refuses_is_refused(tmp_path):
+    path, rng, refused = tmp_path / "m.json", random.Random(5), 0
+    trees = [each["model"] for each in moment_models(path)]
+    for _ in range(300):
+        _, tree = mutations.of_values(rng.choice(trees), rng, trees)
+        whole = {"format": "dplr moment model", "version": 1, "sha256": digest(tree), "model": tree}
+        path.write_text(json.dumps(whole))
+        if fault("moment-model-file.schema.json", whole):
+            refused += 1
+            with pytest.raises(dplr.ModelFileError):
+                dplr.load_model(path)
     assert refused > 60
 
 

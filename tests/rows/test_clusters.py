@@ -1,5 +1,7 @@
 """Squares of persons' scores: exact integers, wherever the rows of a person lie."""
 
+import warnings
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -122,13 +124,36 @@ def test_more_persons_than_have_room_are_refused_before_a_row_is_read(monkeypatc
     bounds = dplr.Bounds({"a": (0, 1), "b": (0, 1)}, target=(0, 1))
     options = {"eps": 1.0, "bounds": bounds, "model": "linear", "mechanism": "fm", "aim": "coefficients"}
     table, rng = {"a": np.zeros(101), "b": np.zeros(101), "id": np.arange(101)}, np.random.default_rng(0)
-    for relation in ("replace_one", "add_remove"):
+    for relation, reference in (("replace_one", None), ("add_remove", 101)):
         ledger = dplr.Ledger(tmp_path / f"{relation}.db", eps=10, unit="id", neighbouring=relation)
-        options |= {"neighbouring": relation}
+        options |= {"neighbouring": relation, "n_rows": reference}
         with pytest.raises(ValueError, match="`person` must tell at most 100 persons apart"):
             dplr.fit(pa.table(table), rng.random(101), person="id", ledger=ledger, **options)
         assert ledger.remaining()[0] == 10
-    assert meat.check_persons(dplr.plan(n_rows=5, person="id", **options).problem, 100) is None
+    assert meat.check_persons(dplr.plan(person="id", **options | {"n_rows": 5}).problem, 100) is None
+
+
+@pytest.mark.parametrize("mechanism", ["fm", "score"])
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_private_number_of_persons_decides_nothing_that_is_seen(strict, mechanism, monkeypatch, tmp_path):
+    """Neighbours of 100 and 101 persons, of which there is room for 100: both fits end, and cost the same."""
+    monkeypatch.setattr(clusters, "MOST_BYTES", 8 * 3 * 100)
+    bounds, rng = dplr.Bounds({"a": (0, 1), "b": (0, 1)}, target=(0, 1)), np.random.default_rng(0)
+    ledger = dplr.Ledger(tmp_path / "b.db", eps=10, delta=1e-3, unit="id", neighbouring="add_remove", strict=strict)
+    left = []
+    for persons in (100, 101):
+        columns = {"a": rng.random(persons), "b": rng.random(persons), "id": np.arange(persons)}
+        options = {"bounds": bounds, "mechanism": mechanism, "aim": "coefficients", "person": "id"}
+        options |= {"model": "linear"} if mechanism == "fm" else {"model": "huber", "delta": 1e-6}
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            dplr.fit(
+                pa.table(columns), rng.random(persons), eps=1.0, ledger=ledger, neighbouring="add_remove", **options
+            )
+        told = [str(each.message) for each in caught if "GiB of memory" in str(each.message)]
+        assert len(told) == (persons == 101 and not strict)
+        left.append(ledger.remaining()[0])
+    assert left == [9, 8]
 
 
 def test_the_kernel_refuses_numbers_that_are_no_persons():

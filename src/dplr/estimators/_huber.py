@@ -18,8 +18,8 @@ class HuberRegressor(PrivateRegressor):
     Parameters
     ----------
     mechanism : {"auto", "objective", "output", "ngd", "score", "none"} or spec, default="auto"
-        `"auto"` is a function of public facts. `"ngd"` and `"score"`, which has confidence intervals, need delta > 0. The functional mechanism has no expansion of
-        this loss.
+        `"auto"` is a function of public facts. `"ngd"` and `"score"`, which has confidence intervals, need delta > 0.
+        The functional mechanism has no expansion of this loss.
     width : float, default=0.5
         Residual at which the loss changes from quadratic to linear, in [0.01, 2], in units of half the distance between
         the bounds of the target. Noise is proportional to it.

@@ -24,8 +24,8 @@ class PoissonRegressor(PrivateRegressor):
     Parameters
     ----------
     mechanism : {"auto", "objective", "output", "ngd", "score", "none"} or spec, default="auto"
-        `"auto"` is a function of public facts. `"ngd"` and `"score"`, which has confidence intervals, need delta > 0. The functional mechanism has no expansion of
-        this loss.
+        `"auto"` is a function of public facts. `"ngd"` and `"score"`, which has confidence intervals, need delta > 0.
+        The functional mechanism has no expansion of this loss.
     bounds : Bounds, mapping, path-like or None, default=None
         What is public of the columns and the target. Their target is the smallest and the largest count, at least 0,
         and required. Counts outside are clipped.

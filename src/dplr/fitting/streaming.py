@@ -22,7 +22,8 @@ from dplr.rows.streams import Recipe, StreamedRows, StreamSource, Weighing, one_
 from dplr.rows.streams.engines.lazy import LazyPart
 from dplr.rows.streams.passes import CountPass, PersonPass, Persons
 from dplr.rows.streams.rows import no_bar
-from dplr.rows.streams.source import Stream, as_stream
+from dplr.rows.streams.source import Stream, as_stream, lasting
+from dplr.rows.streams.tally import Tally
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -89,7 +90,11 @@ class Streamed(Intake):
     def summed(self, recipe: Recipe) -> Rows:
         """The rows that a recipe makes."""
         parts, bar = self.stream.parts.chosen(recipe.columns), row_bar if self.progress else no_bar
-        return StreamedRows(StreamSource(parts, self.count, self.units, bar, self._folder), recipe)
+        source, weighing = StreamSource(parts, self.count, self.units, bar, self._folder), recipe.weighing
+        if weighing is not None and weighing.counts is not None:
+            source.tally = Tally(self.units)
+            recipe = replace(recipe, weighing=replace(weighing, tally=source.tally))
+        return StreamedRows(source, recipe)
 
     def check_plans(self, plans: Sequence[Plan]) -> None:
         """Refuse Poisson batches, which need rows by their numbers."""
@@ -142,9 +147,12 @@ def _at_least_one(rows: int) -> int:
 
 
 def count_persons(stream: Stream, person: str, strict: bool = False) -> tuple[int, PersonCounts]:
-    """The number of rows, and how many each person has; ValueError for rows without an id, unless `strict`."""
+    """The number of rows, and how many each person has; ValueError for rows without an id, unless `strict`.
+
+    They are counted once in files, whose changes are seen, and anew for every fit of what may be other rows by then.
+    """
     _refuse_far_ids(stream, person)
-    if (person, strict) not in stream.persons:
+    if (person, strict) not in stream.persons or not lasting(stream.parts):
         job = PersonPass(person, strict)
         persons: Persons = one_pass(stream.parts.chosen((person,)), job)
         stream.persons[person, strict] = job.result(persons)

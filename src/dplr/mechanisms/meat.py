@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dplr._kit.warnings import DataWarning, warn
 from dplr.privacy import sensitivity
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.cells import Cells, hot_columns, moments_sensitivity, second_moments
@@ -72,8 +73,18 @@ def squares_at(rows: Rows, problem: Problem, query: MeatMoments, point: NDArray[
     return scores.squares(rows.total(scores, point).faults)
 
 
+def warn_of_persons(problem: Problem, persons: int) -> None:
+    """Warn the data holder of more persons than have room: their number is private, and a refusal would tell of it."""
+    try:
+        check_persons(problem, persons)
+    except ValueError:
+        size = 8 * persons * problem.geometry.n_coefs / 2**30
+        text = f"the scores of {persons} persons take {size:.1f} GiB of memory; with n_rows=, a public reference, a fit"
+        warn(DataWarning(f"{text} of so many is refused.", "For the data holder: this is not private."), DataWarning)
+
+
 def check_persons(problem: Problem, persons: int) -> None:
-    """Refuse more persons than have room for their scores; where rows are units there are none."""
+    """Refuse more persons than have room for their scores, by a public number; where rows are units there are none."""
     if problem.unit.person is not None:
         from dplr.rows.queries.clusters import check_memory
 

@@ -25,8 +25,7 @@ def reading_of(released: ReleasedMoments, columns: Chosen, target: Target, proba
     distance of the two labels; else their mean square is estimated, and taken as equal in all rows.
     """
     moments, variances, geometry = released.matrix, released.cell_variances, released.problem.geometry
-    assert geometry.half_width is not None
-    c, t = geometry.half_width, target.place
+    c, t = geometry.half_widths[target.place], target.place
     places = np.append(columns.places, len(moments) - 1)
     pairs = np.ix_(places, places)
     matrix, vector = moments[pairs], moments[places, t] / c
@@ -64,11 +63,10 @@ def reading_of(released: ReleasedMoments, columns: Chosen, target: Target, proba
 def user_units(released: ReleasedMoments, columns: Chosen, target: Target) -> tuple[Matrix, Matrix]:
     """Rows (q, q) of the map from scaled coefficients to slopes and, last, the intercept; and what is added (q,)."""
     prep, geometry = released.prep, released.problem.geometry
-    assert geometry.half_width is not None
-    places = columns.places
+    places, c = columns.places, geometry.half_widths[target.place]
     scale, shift, goal = prep.scale[places], prep.shift[places], float(prep.scale[target.place])
-    slopes = geometry.half_width * scale / goal
-    units = np.diag(np.append(slopes, geometry.half_width * geometry.intercept * GRID / goal))
+    slopes = c * scale / goal
+    units = np.diag(np.append(slopes, c * geometry.intercept * GRID / goal))
     units[-1, :-1] = -slopes * shift
     added = np.zeros(len(units))
     added[-1] = prep.shift[target.place]
@@ -79,8 +77,7 @@ def user_units(released: ReleasedMoments, columns: Chosen, target: Target) -> tu
 
 def target_unit(released: ReleasedMoments, target: Target) -> float:
     """The user's units of the target in one of its equation."""
-    half_width = released.problem.geometry.half_width
-    assert half_width is not None
+    half_width = released.problem.geometry.half_widths[target.place]
     return half_width * GRID / float(released.prep.scale[target.place])
 
 

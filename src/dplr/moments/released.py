@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from dplr.bounds.declared import Bounds
 from dplr.bounds.layout import Layout
-from dplr.bounds.scaling import Prep, layout_prep
+from dplr.bounds.scaling import Prep
 from dplr.mechanisms.functional import moments as functional
 from dplr.mechanisms.functional.noise import diagonal_deviation
+from dplr.moments.importance import moments_prep
 from dplr.moments.law import cells
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.statement import PrivacyStatement
@@ -66,6 +67,8 @@ class ReleasedMoments:
         Noisy numbers of each block, in scaled units. It cannot be changed.
     parties : tuple of objects
         One for each release that was merged, with `name`, `n_rows`, `statement` and `digest`.
+    importance : tuple of float
+        Declared importance of each column, then of each product, in their order; empty where all count alike.
 
     Privacy
     -------
@@ -95,6 +98,7 @@ class ReleasedMoments:
     neighbouring: Neighbouring
     released_: Mapping[str, Matrix]
     parties: tuple[Party, ...]
+    importance: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         """Freeze the mapping and the numbers."""
@@ -136,12 +140,12 @@ class ReleasedMoments:
     @cached_property
     def problem(self) -> Problem:
         """Where the scaled rows lie, and how many there are. Private."""
-        return scaled_problem(self.layout, self.neighbouring, self.n_rows)
+        return scaled_problem(self.layout, self.neighbouring, self.n_rows, self.importance)
 
     @cached_property
     def prep(self) -> Prep:
         """The way from a row of the table to a scaled row. Private."""
-        return layout_prep(self.layout, True, None)
+        return moments_prep(self.layout, self.importance)
 
     @cached_property
     def matrix(self) -> Matrix:
@@ -288,7 +292,8 @@ class ReleasedMoments:
         Parameters
         ----------
         *others : dplr.ReleasedMoments
-            Releases with equal bounds under the same relation. Each may have an eps, a delta and noise of its own.
+            Releases with equal bounds and importance under the same relation. Each may have an eps, a delta and noise
+            of its own.
 
         Returns
         -------
@@ -298,7 +303,7 @@ class ReleasedMoments:
         Raises
         ------
         ValueError
-            Bounds or relations differ, or a release, or a party of one name, is there twice.
+            Bounds, importance or relations differ, or a release, or a party of one name, is there twice.
 
         Privacy
         -------
@@ -352,7 +357,8 @@ class ReleasedMoments:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle through a plain dict: a read-only mapping cannot be pickled."""
-        return _made, (self.bounds, self.layout, self.neighbouring, dict(self.released_), self.parties)
+        fields = (self.bounds, self.layout, self.neighbouring, dict(self.released_), self.parties, self.importance)
+        return _made, fields
 
     def __repr__(self) -> str:
         """Return a line."""
@@ -368,15 +374,19 @@ def _made(*fields: Any) -> ReleasedMoments:
     return ReleasedMoments(*fields)
 
 
-def scaled_problem(layout: Layout, neighbouring: str, n_rows: int | None) -> Problem:
+def scaled_problem(
+    layout: Layout, neighbouring: str, n_rows: int | None, importance: tuple[float, ...] = ()
+) -> Problem:
     """The public facts of sums over rows with this layout; the constant is always among the columns."""
-    geometry = layout_prep(layout, True, None).geometry
+    geometry = moments_prep(layout, importance).geometry
     return Problem(SQUARED, geometry, Neighbouring(neighbouring), n_rows, None, ())
 
 
-def single(bounds: Bounds, layout: Layout, party: Party, numbers: Mapping[str, Matrix]) -> ReleasedMoments:
+def single(
+    bounds: Bounds, layout: Layout, party: Party, numbers: Mapping[str, Matrix], importance: tuple[float, ...]
+) -> ReleasedMoments:
     """The release of one party, with its digest."""
     from dplr.moments.file import digest_of
 
-    named = Party(party.name, party.n_rows, party.statement, digest_of(bounds, layout, party, numbers))
-    return ReleasedMoments(bounds, layout, party.statement.neighbouring, numbers, (named,))
+    named = Party(party.name, party.n_rows, party.statement, digest_of(bounds, layout, party, numbers, importance))
+    return ReleasedMoments(bounds, layout, party.statement.neighbouring, numbers, (named,), importance)

@@ -154,11 +154,11 @@ def _named(layout: Layout, columns: Sequence[Any] | None, target: Target) -> tup
         if isinstance(columns, (str, bytes)) or not isinstance(columns, Sequence):
             remedy = "Give a list, also of one."
             raise TypeError(sentence("columns", "must be a list of names of declared columns", columns, remedy))
-        places = [_place(layout, entry) for entry in columns]
+        places, count = [place_of(layout, entry, "columns") for entry in columns], len(layout.columns)
         if len(set(places)) < len(places):
             raise ValueError(sentence("columns", "must name every column once", list(columns)))
-        features = sorted(place for kind, place in places if kind == "feature")
-        products = sorted(place for kind, place in places if kind == "product")
+        features = sorted(place for place in places if place < count)
+        products = sorted(place - count for place in places if place >= count)
     holding = [k for k in products if target.feature in layout.products[k].places]
     if target.feature in features or holding:
         rule = f"must not hold the target, {layout.features[target.feature]!r}"
@@ -168,24 +168,24 @@ def _named(layout: Layout, columns: Sequence[Any] | None, target: Target) -> tup
     return features, products
 
 
-def _place(layout: Layout, entry: Any) -> tuple[str, int]:
-    """One entry of `columns`: a declared column, or a product as a pair of names or as "a*b"."""
+def place_of(layout: Layout, entry: Any, parameter: str) -> int:
+    """The position of a declared column, or, behind all of them, of a product: a pair of names or "a*b"."""
     if isinstance(entry, str) and (entry in layout.features or "*" not in entry):
-        return "feature", feature_of(layout, entry, "columns")
+        return feature_of(layout, entry, parameter)
     pair = entry.split("*") if isinstance(entry, str) else entry
     if isinstance(pair, (str, bytes)) or not isinstance(pair, Sequence) or len(pair) != 2:
-        raise TypeError(sentence("columns", "must hold names of columns, and pairs of names for products", entry))
-    places = {feature_of(layout, name, "columns") for name in pair}
+        raise TypeError(sentence(parameter, "must hold names of columns, and pairs of names for products", entry))
+    places = {feature_of(layout, name, parameter) for name in pair}
     for k, product in enumerate(layout.products):
         if set(product.places) == places:
-            return "product", k
-    _refuse_product(layout, entry)
+            return len(layout.features) + k
+    _refuse_product(layout, entry, parameter)
 
 
-def _refuse_product(layout: Layout, entry: Any) -> NoReturn:
+def _refuse_product(layout: Layout, entry: Any, parameter: str) -> NoReturn:
     names = [product.said(layout.features) for product in layout.products]
     remedy = "Products must be declared before a release: Bounds(..., products=[...])."
-    raise ValueError(sentence("columns", f"must hold products among {names[:10]}", entry, remedy))
+    raise ValueError(sentence(parameter, f"must hold products among {names[:10]}", entry, remedy))
 
 
 def _moved(product: Product, moved: dict[int, int]) -> Product:

@@ -27,7 +27,8 @@ class Release:
     shape : tuple of int
         Shape of the block.
     sensitivity : float
-        Joint sensitivity of the whole release, in the units of the weighted release (see `weight`); of the gradient
+        Joint sensitivity of the whole release, not of this block alone: all blocks together, each times its `weight`,
+        move by at most this much between neighbours. So blocks of one release have the same number. Of the gradient
         where the noise is in the objective, and in its gauge N where the law is.
     law : Law
         Law of the noise, or its name.

@@ -22,7 +22,7 @@ from dplr.mechanisms.functional import moments as layout
 from dplr.mechanisms.functional.moments import SQUARE, moment_matrix, one_class, residuals_of
 from dplr.mechanisms.functional.noise import diagonal_deviation, gaussian_release, gradient_noise, laplace_release
 from dplr.mechanisms.functional.readings import missing_for_equation, missing_for_intervals, readings
-from dplr.mechanisms.meat import check_persons, meat_cells, squares_at
+from dplr.mechanisms.meat import check_persons, meat_cells, squares_at, warn_of_persons
 from dplr.mechanisms.protocol import AIMS, NOISES, Description, Refitting, Tabled, class_block
 from dplr.noise import Source
 from dplr.privacy.estimand import Estimand
@@ -363,9 +363,9 @@ class FunctionalMechanism(Tabled, Refitting):
         return Fit(coef, plan.statement, released)
 
     def check_rows(self, rows: Rows, problem: Problem) -> None:
-        """Refuse more persons than have room for their scores."""
-        if self.intervals == "robust":
-            check_persons(problem, rows.units)
+        """Warn of more persons than have room for their scores, where no public number could be checked before."""
+        if self.intervals == "robust" and problem.n_rows is None:
+            warn_of_persons(problem, rows.units)
 
     def models_of(self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]]) -> list[NDArray[np.float64]]:
         """Solve anew for every model: that of two classes or of a number, or of each class against the rest."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dplr._kit.progress import Track, silent
 from dplr._kit.validation import sentence
 from dplr.inference.reading import Reading
-from dplr.mechanisms.meat import MEAT, check_persons, meat_cells, meat_l2_sensitivity, meat_words
+from dplr.mechanisms.meat import MEAT, check_persons, meat_cells, meat_l2_sensitivity, meat_words, warn_of_persons
 from dplr.mechanisms.protocol import Description, Shape, Tabled
 from dplr.mechanisms.score import ABOUT, rounds
 from dplr.mechanisms.score import noise as round_noise
@@ -52,8 +52,8 @@ class ScoreRelease(Tabled):
     ----------
     rounds : int, default=2
         2, or 1. Before them the sums at zero are released; a public start takes their place. Of the privacy of all
-        rounds (of mu^2) the last one has 70 %, and the others share the rest. With one round the intervals may miss coefficients that
-        are large: the point at which the loss is expanded is not yet near them.
+        rounds (of mu^2) the last one has 70 %, and the others share the rest. With one round the intervals may miss
+        coefficients that are large: the point at which the loss is expanded is not yet near them.
 
     Raises
     ------
@@ -65,8 +65,8 @@ class ScoreRelease(Tabled):
     Under the relation of the fit, replace_one or add_remove. Releases all noisy sums (`released_`); points,
     coefficients and intervals are post-processing of them. Needs delta > 0. All rounds compose exactly as one Gaussian
     mechanism, and at every point the Hessian costs nothing beside the gradient (score.md, theorem 1, lemmas 1 and 4),
-    or for counts an eighth (lemma 5). Noise is the discrete Gaussian on exact sums, in integer arithmetic. Bounds and the number of rows under replace_one are
-    assumed public.
+    or for counts an eighth (lemma 5). Noise is the discrete Gaussian on exact sums, in integer arithmetic. Bounds and
+    the number of rows under replace_one are assumed public.
 
     See Also
     --------
@@ -148,8 +148,9 @@ class ScoreRelease(Tabled):
         return {name: (size,) for step in self._steps(smooth(problem)) for name, size, _ in step.blocks}
 
     def check_rows(self, rows: Rows, problem: Problem) -> None:
-        """Refuse more persons than have room for their scores."""
-        check_persons(problem, rows.units)
+        """Warn of more persons than have room for their scores, where no public number could be checked before."""
+        if problem.n_rows is None:
+            warn_of_persons(problem, rows.units)
 
     def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
         """Sum exactly at zero, add integer noise, step, and again."""

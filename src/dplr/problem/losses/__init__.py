@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from dplr.problem.losses.rounded_hinge import smoothed_hinge
 
 __all__ = [
-    "LOGISTIC", "LOSSES", "POISSON", "SQUARED", "Loss", "has_score", "huber_residual", "huber_svm", "known_loss", "log_offset",
+    "LOGISTIC", "LOSSES", "POISSON", "SQUARED", "Loss", "has_score", "huber_residual", "huber_svm", "known_loss",
+    "log_offset",
     "margin_loss", "model_of", "models_with", "own_form", "poisson", "residual_loss", "smooth_huber", "smoothed_hinge",
     "soft_huber",
     "soft_logistic",

@@ -34,7 +34,7 @@ def name_of(parts: Parts, job: Pass[Any]) -> str | None:
         return None
     recipe = job.recipe
     if recipe.weighing is not None:
-        recipe = replace(recipe, weighing=replace(recipe.weighing, counts=None))
+        recipe = replace(recipe, weighing=replace(recipe.weighing, counts=None, tally=None))
     try:
         return digest(recipe, [query for query, _ in job.queries], parts.identity)
     except TypeError:  # labels of a kind that has no text of its own

@@ -14,6 +14,7 @@ from dplr.bounds.scaling import Prep
 from dplr.rows.array.rows import ArrayRows
 from dplr.rows.labels import LabelRule, Labels
 from dplr.rows.persons import PersonCounts, class_factors, weights_of
+from dplr.rows.streams.tally import Tally
 from dplr.rows.tables.table import Table, as_table
 from dplr.rows.tables.target import NUMERIC, Target, as_target
 from dplr.rows.weights import RowWeights
@@ -30,6 +31,7 @@ class Weighing:
     class_weight : label -> factor; None for none.
     strict : whether no value may be the reason of an error.
     counts : how many rows each person has, once a pass counted them. As private as the rows: never sent to a worker.
+    tally : adds up what persons weigh in a pass; like the counts, never sent to a worker.
     """
 
     person: str | None
@@ -39,6 +41,7 @@ class Weighing:
     class_weight: Mapping[Any, float] | None
     strict: bool
     counts: PersonCounts | None = None
+    tally: Tally | None = None
 
     def of(self, table: Table, labels: Labels | None) -> RowWeights:
         """The weights of the rows of a batch."""
@@ -46,9 +49,12 @@ class Weighing:
         columns = (None if name is None else _column(table, name) for name in (self.person, self.weight))
         ids, weights = columns
         with muted(DataWarning):  # about shares of one batch, which say nothing of the whole
-            return weights_of(
+            of_rows = weights_of(
                 len(table), ids, self.counts, self.rows_per_person, weights, self.weight_max, factors, self.strict
             )
+        if self.tally is not None:
+            self.tally.add(of_rows)
+        return of_rows
 
 
 @dataclass(frozen=True, eq=False)

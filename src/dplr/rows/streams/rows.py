@@ -29,6 +29,7 @@ from dplr.rows.streams.keeping import StoredRows, keep
 from dplr.rows.streams.parts import Holder, LocalParts, Parts, Pass, Progress, Sums, one_pass, row_count_error
 from dplr.rows.streams.passes import Arrays, ClippedPass, SampledPass, SumPass, WherePass, joined
 from dplr.rows.streams.recipe import Recipe
+from dplr.rows.streams.tally import Tally
 from dplr.solvers.newton import sample_step
 
 Vector = NDArray[np.float64]
@@ -59,6 +60,7 @@ class StreamSource:
     folder : where rows may be kept while a fit runs: "" for a folder of each worker's own, None for nowhere.
     worker_rows, worker_sample : all rows, and a sample, that workers hold.
     recorder : where exact sums of finished parts are written down; None for nowhere.
+    tally : what persons weigh in a pass; None where rows are units.
     notice : whether the data holder was warned of what lies outside the bounds.
     """
 
@@ -74,11 +76,14 @@ class StreamSource:
     kept: StoredRows | None = None
     worker_rows: Sums | None = None
     worker_sample: Sums | None = None
+    tally: Tally | None = None
     notice: BoundsNotice = field(default_factory=BoundsNotice)
 
     def run(self, job: Pass[Any], label: str, rows_of: Sums | None = None) -> Any:
         """One pass over all rows, wherever they are read, or over those that workers hold."""
         rows, self.passes = 0, self.passes + 1
+        if self.tally is not None:
+            self.tally.begin()
         with self.bar(f"{label}, pass {self.passes}", self.count) as show:
 
             def progress(count: int) -> None:
@@ -88,7 +93,10 @@ class StreamSource:
 
             # Later passes would repeat the warnings of the first one.
             with muted(DataWarning) if self.passes > 1 else contextlib.nullcontext():
-                return self._sum(job, progress, rows_of)
+                answer = self._sum(job, progress, rows_of)
+        if self.tally is not None:
+            self.tally.check()
+        return answer
 
     def _sum(self, job: Pass[Any], progress: Progress, rows_of: Any) -> Any:
         name = None if self.recorder is None or rows_of is not None else name_of(self.parts, job)

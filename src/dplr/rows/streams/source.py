@@ -92,6 +92,11 @@ def as_stream(X: Any) -> Stream | None:
     return Stream(X) if is_list or isinstance(X, (str, os.PathLike, Parts)) or is_lazy(X) else None
 
 
+def lasting(parts: Parts) -> bool:
+    """Whether parts that are read again are the same rows, or refused: files are, and queries may not be."""
+    return isinstance(parts, LocalParts) and all(getattr(part, "lasts", True) for part in parts.parts)
+
+
 def _parts_of(source: Any, threads: int | None) -> Parts:
     if isinstance(source, Parts):
         return source
