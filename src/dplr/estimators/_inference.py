@@ -259,6 +259,8 @@ class Inference(Tests, Banded):
             parts=parts_of_curves(prep.layout),
             groups=groups_of(prep.layout, selection.names),
             unit=math.nan if prep.labels or self._weighted else GRID / float(prep.scale[-1]),
+            weighted=self._weighted,
+            boxed=prep.geometry.half_width is not None,
         )
 
 

@@ -150,3 +150,38 @@ def _half(squares: Squares, parts: Array, rest: float, level: float) -> float:
     tails = 3 * float(np.sum(parts**2)) / total**2 if squares.laplace and total > 0 else 0.0
     z = -float(special.ndtri((1 - level) / 2))
     return float(quantile(z, np.asarray(tails))) * math.sqrt(total)
+
+
+def inflation(squares: Squares, level: float, place: int) -> tuple[float, float, float]:
+    """Variance inflation of a coordinate, 1/(1 - R^2) on all others, and its interval; nan: cannot say."""
+    if len(squares.matrix) == 1 + squares.constant:  # nothing else explains it
+        return 1.0, 1.0, 1.0
+    value, low, high = (1 / (1 - share) if share < 1 else math.inf for share in explained(squares, level, place))
+    return (value, low, high) if math.isfinite(value) else _NOTHING
+
+
+def deviation_ratio(squares: Squares, size: float, place: int, level: float) -> tuple[float, float, float]:
+    """Standard deviation of a coordinate over that of the first one, and its interval; nan: cannot say.
+
+    With T the sums of squares about the mean, the logarithm of the ratio of two of them has the noise of each over its
+    own. Rows cause var(log T) <= (k - 1)/n for each, k = E(x - m)^4/s^4 <= (size + |m|)^2/s^2 where |x| <= size: no
+    law of the columns is assumed. `size` is that of the coordinate; the first one is at most 1.
+    """
+    n, last = squares.n_rows, len(squares.matrix) - 1
+    fixed = np.arange(last + 1 - squares.constant, last + 1)
+    if not _ample(squares, fixed):
+        return _NOTHING
+    parts, scatter, sums = np.zeros_like(squares.matrix), [], []
+    for coordinate, longest, sign in ((place, size, 1.0), (0, 1.0, -1.0)):
+        total = _residual(squares, coordinate, fixed)
+        spread = math.sqrt(float(np.sum(np.triu(squares.cells * total.cells**2))))
+        if not total.value > max(0.0, _CLEAR * spread):
+            return _NOTHING
+        parts += sign * total.cells / total.value
+        middle = abs(float(squares.matrix[coordinate, last])) / math.sqrt(n * float(squares.matrix[last, last]))
+        most = (longest + (middle if squares.constant else 0.0)) ** 2 * n / total.value
+        scatter.append(math.sqrt(max(most - 1, 0.0) / n))
+        sums.append(total.value)
+    half = _half(squares, np.triu(squares.cells * parts**2), sum(scatter) ** 2, level)
+    ratio = sums[0] / sums[1]
+    return math.sqrt(ratio), math.sqrt(ratio * math.exp(-half)), math.sqrt(ratio * math.exp(half))

@@ -119,6 +119,8 @@ class Subject:
     parts : names of the coefficients that say something together alone.
     groups : column of the table -> names of its coefficients, where these are several.
     unit : the user's units of the target in one of the equation; nan where residuals have no common deviation.
+    weighted : whether rows count differently.
+    boxed : whether each column has bounds of its own.
     """
 
     equations: Sequence[Equation]
@@ -135,6 +137,8 @@ class Subject:
     parts: frozenset[str] = frozenset()
     groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
     unit: float = math.nan
+    weighted: bool = False
+    boxed: bool = True
 
 
 def notes_of(layout: Layout | None, names: Collection[str], references: Mapping[str, str]) -> list[str]:
