@@ -1,8 +1,8 @@
 """Coverage of intervals of marginal effects, standardised coefficients and variance inflation: simulated tables.
 
 Columns: three numbers of which the first two have a correlation of 0.8 and the third is skewed, and a flag that is 1 in
-5 % of the rows. Labels follow a logistic model, half of them 1 (`even`) or a tenth (`rare`); a number has residuals with
-Laplace's law. The truth is that of four million rows.
+5 % of the rows. Labels follow a logistic model, half of them 1 (`even`) or a tenth (`rare`); a number has residuals
+with Laplace's law. The truth is that of four million rows.
 
     python -m bench.studies.column_statistics bench/results/column_statistics.csv [fits]
 """
@@ -54,7 +54,7 @@ def fit(X, y, eps, delta, target, mechanism, model):
 
 
 def summed(found, truth):
-    """Coverage of what is reported, the worst column, the part that is reported, and the width over the truth's size."""
+    """Coverage of what is reported, the worst column, the part that is reported, and the width over the truth."""
     low, high = np.array([[(line.low, line.high) for line in each.lines] for each in found]).transpose(2, 0, 1)
     said = np.isfinite(low)
     held = np.where(said, (low <= truth) & (truth <= high), np.nan)

@@ -27,8 +27,8 @@ _WEIGHTED = "rows count differently, and the release does not tell how much"
 _NO_BOUNDS = "the columns have no bounds of their own, so that nobody knows how their variances scatter"
 _DIGITS, _INFLATION_DIGITS = 20, 3  # decimals at most
 _ABOUT = {
-    Estimand.LOG_ODDS: "The derivative of the probability by the column, averaged over rows: log odds times the mean of "
-    "p(1 - p), also for flags and levels. Intervals are products of those of the two: the delta method, with the "
+    Estimand.LOG_ODDS: "The derivative of the probability by the column, averaged over rows: log odds times the mean "
+    "of p(1 - p), also for flags and levels. Intervals are products of those of the two: the delta method, with the "
     "correlation of their errors that is worst.",
     Estimand.PROBABILITY: "The model is linear in the probability: its coefficients are the marginal effects.",
     Estimand.MEAN: "The model is linear in the mean: its coefficients are the marginal effects.",
