@@ -20,13 +20,14 @@ SLOPES = np.array([2.0, -1.0, 1.0, 0.6])
 STARTS = {"even": -0.95, "rare": -3.4}
 BOUNDS = [(0, 1), (0, 1), (0, 1), (0, 1)]
 PURE = dplr.ObjectivePerturbation(intervals="on")
-LABELS = [
-    (start, mechanism, n, eps)
-    for start in STARTS
-    for mechanism, n in (("score", 20_000), ("objective", 20_000), ("score", 200_000))
-    for eps in (1.0, 3.0)
+RELEASES = [
+    ("even", "score", 20_000),
+    ("even", "objective", 20_000),
+    ("even", "score", 200_000),
+    ("rare", "score", 20_000),
 ]
-NUMBERS = [(delta, n, eps) for delta in (0.0, DELTA) for n in (20_000, 100_000) for eps in (1.0, 3.0)]
+LABELS = [(*release, eps) for release in RELEASES for eps in (1.0, 3.0)]
+NUMBERS = [(delta, 20_000, eps) for delta in (0.0, DELTA) for eps in (1.0, 3.0)]
 
 
 def columns(n, rng):

@@ -87,7 +87,9 @@ def test_rows_that_count_differently_and_persons_are_asked_for_in_their_own_unit
     equations = [replace(subject.equations[0], reading=reading)]
     words = {"rows": "more rows: some ", "persons": "more persons: some ", "": "where this one"}
     for counted, expected in words.items():
-        text = in_one_line(summarise(replace(subject, equations=equations, counted=counted), 0.95, False, None).to_text())
+        text = in_one_line(
+            summarise(replace(subject, equations=equations, counted=counted), 0.95, False, None).to_text()
+        )
         assert (expected in text) == bool(counted)
         assert ("as the sum of their weights" in text) == (not counted)
     assert subject.counted == "rows"

@@ -152,12 +152,45 @@ def _half(squares: Squares, parts: Array, rest: float, level: float) -> float:
     return float(quantile(z, np.asarray(tails))) * math.sqrt(total)
 
 
-def inflation(squares: Squares, level: float, place: int) -> tuple[float, float, float]:
-    """Variance inflation of a coordinate, 1/(1 - R^2) on all others, and its interval; nan: cannot say."""
-    if len(squares.matrix) == 1 + squares.constant:  # nothing else explains it
+def inflation(squares: Squares, sizes: Array, level: float, place: int) -> tuple[float, float, float]:
+    """Variance inflation of a coordinate, 1/(1 - R^2) on all others, and its interval; nan: cannot say.
+
+    No law of the columns is assumed, only that |x_k| <= sizes[k]. With e the residual, f the fitted part about its mean
+    and s^2 the variance, a row moves the logarithm of 1 - R^2 by e^2 (R^2/s_e^2) - 2 e f/s^2 - f^2/s^2. Its deviation
+    is at most the sum of those of the three, each bounded by the largest |e| and |f|.
+    """
+    n, last = squares.n_rows, len(squares.matrix) - 1
+    if last + 1 == 1 + squares.constant:  # nothing else explains it
         return 1.0, 1.0, 1.0
-    value, low, high = (1 / (1 - share) if share < 1 else math.inf for share in explained(squares, level, place))
-    return (value, low, high) if math.isfinite(value) else _NOTHING
+    value, _, _ = explained(squares, level, place)
+    if math.isnan(value):
+        return _NOTHING
+    regressors = np.delete(np.arange(last + 1), place)
+    fixed = regressors[len(regressors) - squares.constant :]
+    residual, total = _residual(squares, place, regressors), _residual(squares, place, fixed)
+    ratio = min(max(residual.value / total.value, 0.0), 1.0)
+    if not ratio > 0:
+        return _NOTHING
+    middles = squares.matrix[:, last] / math.sqrt(n * squares.matrix[last, last]) if squares.constant else 0.0 * sizes
+    longest, slopes = sizes + np.abs(middles), regressors[: len(regressors) - squares.constant]
+    coef = np.linalg.solve(squares.matrix[np.ix_(regressors, regressors)], squares.matrix[regressors, place])
+    fitted = float(np.abs(coef[: len(slopes)]) @ longest[slopes])
+    scatter = _log_scatter(1 - ratio, total.value / n, float(longest[place]) + fitted, fitted)
+    by_cell = (residual.cells - ratio * total.cells) / total.value
+    rest = residual.second / total.value**2 + ratio**2 * scatter**2 / n
+    half = _half(squares, np.triu(squares.cells * by_cell**2), rest, level)
+    if half >= ratio:
+        return _NOTHING
+    return 1 / (1 - value), 1 / min(1.0, ratio + half), 1 / (ratio - half)
+
+
+def _log_scatter(share: float, variance: float, residual: float, fitted: float) -> float:
+    """Bound of the deviation of what a row moves log(1 - R^2) by; R^2 is `share`, |e| and |f| at most the last two."""
+    left, part = (1 - share) * variance, share * variance
+    of_residual = share * math.sqrt(max(residual**2 / left - 1, 0.0))
+    of_both = 2 * math.sqrt(min(fitted**2 * left, residual**2 * part)) / variance
+    of_fitted = share * math.sqrt(max(fitted**2 / part - 1, 0.0)) if part > 0 else 0.0
+    return of_residual + of_both + of_fitted
 
 
 def deviation_ratio(squares: Squares, size: float, place: int, level: float) -> tuple[float, float, float]:

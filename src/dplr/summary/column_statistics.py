@@ -37,7 +37,7 @@ _STANDARDS = (
     "The coefficient times the standard deviation of the column over that of the target, in the population. Intervals "
     "are products of those of the two: the delta method, with the correlation of their errors that is worst."
 )
-_INFLATIONS = "1/(1 - R^2) of each column on all others. Intervals count sampling as of normal columns."
+_INFLATIONS = "1/(1 - R^2) of each column on all others. Intervals hold for columns of any law within their bounds."
 Ends = tuple[float, float, float]
 
 
@@ -179,7 +179,7 @@ def standardised_coefficients(subject: Subject, level: float, effect_bound: floa
 def variance_inflation(subject: Subject, level: float) -> ColumnStatistics:
     """How much larger the variance of each coefficient is than with uncorrelated columns."""
     check_level(level)
-    obstacle = _no_moments(subject, target=False)
+    obstacle = _no_moments(subject, target=False) or ("" if subject.boxed else _NO_BOUNDS)
     lines = []
     equation = subject.equations[0]  # of all classes: they have the same columns
     reading, constant = equation.reading, INTERCEPT in subject.names
@@ -189,7 +189,7 @@ def variance_inflation(subject: Subject, level: float) -> ColumnStatistics:
             if not obstacle:
                 assert reading.n_rows is not None
                 parts = reading.matrix, reading.cells, reading.tied, reading.n_rows, constant, reading.laplace
-                ends = inflation(Squares(*parts), level, place)
+                ends = inflation(Squares(*parts), reading.sizes, level, place)
             lines.append(ColumnStatistic(name, "", *ends, subject.against[place]))
     return ColumnStatistics(INFLATION, tuple(lines), level, _INFLATIONS, obstacle)
 
