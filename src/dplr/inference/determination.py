@@ -186,9 +186,9 @@ def inflation(squares: Squares, sizes: Array, level: float, place: int) -> tuple
 
 def _log_scatter(share: float, variance: float, residual: float, fitted: float) -> float:
     """Bound of the deviation of what a row moves log(1 - R^2) by; R^2 is `share`, |e| and |f| at most the last two."""
-    left, part = (1 - share) * variance, share * variance
-    of_residual = share * math.sqrt(max(residual**2 / left - 1, 0.0))
-    of_both = 2 * math.sqrt(min(fitted**2 * left, residual**2 * part)) / variance
+    remaining, part = (1 - share) * variance, share * variance
+    of_residual = share * math.sqrt(max(residual**2 / remaining - 1, 0.0))
+    of_both = 2 * math.sqrt(min(fitted**2 * remaining, residual**2 * part)) / variance
     of_fitted = share * math.sqrt(max(fitted**2 / part - 1, 0.0)) if part > 0 else 0.0
     return of_residual + of_both + of_fitted
 

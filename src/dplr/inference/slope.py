@@ -73,13 +73,13 @@ def _way(reading: Reading, z: float) -> float:
     by_box = (np.abs(vectors).T @ box) ** 2 * longest
     by_score = (np.abs(score) + z * np.sqrt(np.diag(covariance))) ** 2 / shortest
     ample = (shortest > 0) & (by_score < by_box)
-    known, variance = float(np.sum(by_box[~ample])), 0.25
+    distance, variance = float(np.sum(by_box[~ample])), 0.25
     if ample.any():
         scale = 1 / np.sqrt(shortest[ample])
-        known += float(np.sum((score[ample] * scale) ** 2))
+        distance += float(np.sum((score[ample] * scale) ** 2))
         scaled = covariance[np.ix_(ample, ample)] * np.outer(scale, scale)
         variance += float(np.linalg.eigvalsh(scaled)[-1])
-    return (math.sqrt(known) + z * math.sqrt(variance)) / math.sqrt(reading.n_rows)
+    return (math.sqrt(distance) + z * math.sqrt(variance)) / math.sqrt(reading.n_rows)
 
 
 def _deviation(reading: Reading, direction: Array) -> float:

@@ -219,8 +219,8 @@ def _scaled(
     for equation in subject.equations:
         factors = [(math.nan,) * 3 if obstacle else factor(equation, place) for place in places]
         table = [] if obstacle else lines_of(replace(subject, equations=[equation]), level, False, effect_bound)
-        for place, each in zip(places, factors, strict=True):
-            ends = (math.nan,) * 3 if obstacle else _product(table[place], each or (1.0, 1.0, 1.0))
+        for place, multiplier in zip(places, factors, strict=True):
+            ends = (math.nan,) * 3 if obstacle else _product(table[place], multiplier or (1.0, 1.0, 1.0))
             lines.append(ColumnStatistic(subject.names[place], equation.label, *ends, subject.against[place]))
     return ColumnStatistics(kind, tuple(lines), level, note, obstacle)
 

@@ -311,7 +311,7 @@ def as_csv(table: Summary) -> str:
     text, lines = io.StringIO(), [record | {"part": "coefficient"} for record in records(table)]
     writer = csv.DictWriter(text, [*lines[0], "statistic", "dof"], lineterminator="\n", extrasaction="ignore")
     below = (("fit statistic", table.fit_statistics), ("test", table.tests))
-    lines += [{**each.record, "part": part} for part, entries in below for each in entries]
+    lines += [{**entry.record, "part": part} for part, entries in below for entry in entries]
     writer.writeheader()
     for line in lines:
         writer.writerow({name: _full(value) for name, value in line.items()})
