@@ -90,6 +90,16 @@ def test_coefficients_of_a_linear_model_are_its_marginal_effects(options):
     ]
 
 
+def test_intervals_are_products_of_those_of_the_coefficient_and_of_its_factor():
+    est = fitted(rich, 3.0, mechanism="score")
+    (equation,) = est._subject(None).equations
+    _, least, most = mean_slope(equation.reading, 0.95)
+    lines = {line.name: line for line in est.summary().lines}
+    for name, (low, high) in zip(NAMES, ends(est.marginal_effects()), strict=True):
+        corners = [end * slope for end in (lines[name].low, lines[name].high) for slope in (least, most)]
+        assert (low, high) == pytest.approx((min(corners), max(corners)))
+
+
 def test_where_the_release_has_no_such_numbers_the_obstacle_says_so():
     cases = {
         "without an intercept": fitted(rich, 3.0, mechanism="score", fit_intercept=False).marginal_effects(),
@@ -168,6 +178,8 @@ def test_the_ratio_of_deviations_counts_noise_and_what_bounded_columns_may_scatt
     _, lower, higher = deviation_ratio(noisy, 1.0, 1, 0.95)
     assert lower < low < high < higher
     assert math.isnan(deviation_ratio(replace(squares, cells=np.full((3, 3), 1e6)), 1.0, 1, 0.95)[0])
+    of_target = replace(squares, cells=np.diag([1e4, 0.0, 0.0]))
+    assert deviation_ratio(of_target, 1.0, 1, 0.95)[1] < low
     _, lower, _ = deviation_ratio(replace(noisy, laplace=True), 1.0, 1, 0.999)
     assert lower < deviation_ratio(noisy, 1.0, 1, 0.999)[1]
 
