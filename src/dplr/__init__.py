@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from dplr.rows.streams.source import Stream
     from dplr.rows.tables.survey import Survey
     from dplr.summary.bands import PredictionIntervals
+    from dplr.summary.column_statistics import ColumnStatistics
     from dplr.summary.curves import ColumnCurve, Curves
     from dplr.summary.table import OddsRatio, Summary
 
@@ -62,6 +63,7 @@ __all__ = [
     "BoundsEncoder",
     "BudgetExceeded",
     "ColumnCurve",
+    "ColumnStatistics",
     "Comparison",
     "Curves",
     "DataCheck",
@@ -123,6 +125,7 @@ _HOMES = {
     "BoundsEncoder": "dplr.estimators",
     "BudgetExceeded": "dplr.ledger",
     "ColumnCurve": "dplr.summary.curves",
+    "ColumnStatistics": "dplr.summary.column_statistics",
     "Comparison": "dplr.estimators",
     "Curves": "dplr.summary.curves",
     "DataCheck": "dplr.fitting.checking",

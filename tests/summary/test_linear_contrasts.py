@@ -212,3 +212,11 @@ def test_a_statistic_is_printed_where_its_tail_is_the_p_value():
         text = str(dplr.Comparison(("age",), dplr.ScoreTest(4.0, 1, p_value, "bounded narrowly")))
         assert ("chi-square" in text) == shown
         assert f"p = {p_value:.3g}" in text
+
+
+def test_a_constant_of_a_combination_without_an_equals_sign_is_a_part_of_its_value():
+    est = fitted()
+    stated, moved = est.wald_test("age", 3.0), est.wald_test("age - 3")
+    assert moved.statistic == pytest.approx(stated.statistic)
+    assert est.wald_test("age - 1", 2.0).statistic == pytest.approx(stated.statistic)
+    assert est.wald_test("age").statistic != pytest.approx(stated.statistic)

@@ -15,6 +15,7 @@ from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.statement import PrivacyStatement
 from dplr.privacy.words import alarms, delta_number
 from dplr.summary.released import Coefficients, released_table
+from dplr.summary.render import SUM
 from dplr.summary.table import Summary
 
 MODELS = {
@@ -35,17 +36,15 @@ def title_of(fitted: Any) -> str:
 
 
 def facts_of(statement: PrivacyStatement, target: str, n_rows: float | None, summed: bool = False) -> dict[str, str]:
-    """The facts of a table: the target, the number of units or, `summed`, of their weights, and the cost."""
+    """The facts of a table: the target, the number of units or, `summed`, the sum of their weights, and the cost."""
     n = "unknown" if n_rows is None else f"{n_rows:,.0f}"
     if n_rows is not None and statement.neighbouring is Neighbouring.ADD_REMOVE:
         n = f"about {n}"  # a noisy count, or a reference that was declared
     if n_rows is not None and statement.unit.person is not None:
         n += f" {statement.unit.many}"
-    elif n_rows is not None and summed:
-        n += " (sum of weights)"
     return {
         "target": target,
-        "n": n,
+        SUM if summed and statement.unit.person is None else "n": n,
         "eps": "inf (no privacy)" if math.isinf(statement.eps) else f"{statement.eps:g}",
         "delta": delta_number(statement.delta),
         "neighbouring": str(statement.neighbouring),

@@ -17,7 +17,9 @@ from dplr.estimators._heading import drowned, facts_of, table_without, target_of
 from dplr.estimators._tests import Tests
 from dplr.fitting.aims import full_factors
 from dplr.fitting.release import Record
+from dplr.inference.reading import Reading
 from dplr.mechanisms.protocol import Refitting, Tabled, chosen_columns
+from dplr.privacy.unit import Unit
 from dplr.privacy.words import alarms
 from dplr.problem.geometry import GRID
 from dplr.summary.clipped import clippings
@@ -38,6 +40,8 @@ from dplr.summary.subject import Equation, Subject, all_ends, notes_of, summaris
 from dplr.summary.table import Summary
 
 _SEARCHED = ("The model was chosen among several on the same rows; the intervals do not count that.",)
+# What does not need equal variances: another aim, or where that was taken a model whose columns are those of the table.
+_ROBUST, _OWN_FIT = "; aim='coefficients' does not need it", "; a fit of these columns alone does not need it"
 _MONOTONE = "its curves were made monotone after the release, which is about the curves before"
 
 
@@ -240,9 +244,11 @@ class Inference(Tests, Banded):
                 )
             rule = "with persons" if clustered else f'with mechanism="{mechanism.about.name}"'
             raise ValueError(sentence("columns", f"must be None {rule}", columns, remedy))
+        robust = any(reading.robust for reading in readings)  # which a smaller model would lose
+        same = mechanism.whole or clustered or (kept is None and robust)
         selection = choose(names, prep.layout, prep.geometry.intercept > 0, kept, narrowed(prep))
         return Subject(
-            equations=_equations(fitted, record, mechanism, readings, selection),
+            equations=_equations(fitted, record, same, readings, selection),
             names=selection.names,
             references=selection.references,
             title=title_of(fitted),
@@ -259,7 +265,20 @@ class Inference(Tests, Banded):
             parts=parts_of_curves(prep.layout),
             groups=groups_of(prep.layout, selection.names),
             unit=math.nan if prep.labels or self._weighted else GRID / float(prep.scale[-1]),
+            weighted=self._weighted,
+            whole=mechanism.whole or clustered,
+            started=record.plan.problem.w0 is not None,
+            counted=_counted(fitted.privacy_.unit),
+            otherwise="" if prep.labels else _OWN_FIT if robust else _ROBUST,
+            boxed=prep.geometry.half_width is not None,
         )
+
+
+def _counted(unit: Unit) -> str:
+    """The units whose number a table has; empty for a sum of weights."""
+    if unit.person is not None:
+        return unit.many
+    return "" if unit.weighted else "rows"
 
 
 def check_intervals(record: Record, lacking: str) -> Tabled:
@@ -288,8 +307,9 @@ def within(names: Sequence[str], places: Sequence[int], kept: Sequence[int]) -> 
 
 
 def _equations(
-    fitted: Any, record: Record, mechanism: Tabled, readings: Sequence[Any], selection: Chosen
+    fitted: Any, record: Record, same: bool, readings: Sequence[Reading], selection: Chosen
 ) -> list[Equation]:
+    """The equations of the table; `same` ones lack no coefficient but those that other ones make up for."""
     labels = [str(label) for label in fitted.classes_.tolist()] if len(readings) > 1 else [""]
     keep = np.array(selection.coordinates, np.intp)
     equations = []
@@ -297,7 +317,7 @@ def _equations(
         units, added = user_units(record.prep, reading)
         if len(keep) == len(reading.vector):
             small = reading
-        elif mechanism.whole or reading.clustered:
+        elif same:
             small = reading.referenced(keep, null_directions(record.prep, keep))
         else:
             small = reading.subset(keep)

@@ -162,3 +162,71 @@ def half_width(squares: Squares, parts: Array, rest: float, level: float) -> flo
     tails = 3 * float(np.sum(parts**2)) / total**2 if squares.laplace and total > 0 else 0.0
     z = -float(special.ndtri((1 - level) / 2))
     return float(quantile(z, np.asarray(tails))) * math.sqrt(total)
+
+
+def inflation(squares: Squares, sizes: Array, level: float, place: int) -> tuple[float, float, float]:
+    """Variance inflation of a coordinate, 1/(1 - R^2) on all others, and its interval; nan: cannot say.
+
+    No law of the columns is assumed, only that |x_k| <= sizes[k]. With e the residual, f the fitted part about its mean
+    and s^2 the variance, a row moves the logarithm of 1 - R^2 by e^2 (R^2/s_e^2) - 2 e f/s^2 - f^2/s^2. Its deviation
+    is at most the sum of those of the three, each bounded by the largest |e| and |f|.
+    """
+    n, last = squares.n_rows, len(squares.matrix) - 1
+    if last + 1 == 1 + squares.constant:  # nothing else explains it
+        return 1.0, 1.0, 1.0
+    value, _, _ = explained(squares, level, place)
+    if math.isnan(value):
+        return _NOTHING
+    regressors = np.delete(np.arange(last + 1), place)
+    fixed = regressors[len(regressors) - squares.constant :]
+    residual, total = _residual(squares, place, regressors), _residual(squares, place, fixed)
+    ratio = min(max(residual.value / total.value, 0.0), 1.0)
+    if not ratio > 0:
+        return _NOTHING
+    middles = squares.matrix[:, last] / math.sqrt(n * squares.matrix[last, last]) if squares.constant else 0.0 * sizes
+    longest, slopes = sizes + np.abs(middles), regressors[: len(regressors) - squares.constant]
+    coef = np.linalg.solve(squares.matrix[np.ix_(regressors, regressors)], squares.matrix[regressors, place])
+    fitted = float(np.abs(coef[: len(slopes)]) @ longest[slopes])
+    scatter = _log_scatter(1 - ratio, total.value / n, float(longest[place]) + fitted, fitted)
+    by_cell = (residual.cells - ratio * total.cells) / total.value
+    rest = residual.second / total.value**2 + ratio**2 * scatter**2 / n
+    half = _half(squares, np.triu(squares.cells * by_cell**2), rest, level)
+    if half >= ratio:
+        return _NOTHING
+    return 1 / (1 - value), 1 / min(1.0, ratio + half), 1 / (ratio - half)
+
+
+def _log_scatter(share: float, variance: float, residual: float, fitted: float) -> float:
+    """Bound of the deviation of what a row moves log(1 - R^2) by; R^2 is `share`, |e| and |f| at most the last two."""
+    remaining, part = (1 - share) * variance, share * variance
+    of_residual = share * math.sqrt(max(residual**2 / remaining - 1, 0.0))
+    of_both = 2 * math.sqrt(min(fitted**2 * remaining, residual**2 * part)) / variance
+    of_fitted = share * math.sqrt(max(fitted**2 / part - 1, 0.0)) if part > 0 else 0.0
+    return of_residual + of_both + of_fitted
+
+
+def deviation_ratio(squares: Squares, size: float, place: int, level: float) -> tuple[float, float, float]:
+    """Standard deviation of a coordinate over that of the first one, and its interval; nan: cannot say.
+
+    With T the sums of squares about the mean, the logarithm of the ratio of two of them has the noise of each over its
+    own. Rows cause var(log T) <= (k - 1)/n for each, k = E(x - m)^4/s^4 <= (size + |m|)^2/s^2 where |x| <= size: no
+    law of the columns is assumed. `size` is that of the coordinate; the first one is at most 1.
+    """
+    n, last = squares.n_rows, len(squares.matrix) - 1
+    fixed = np.arange(last + 1 - squares.constant, last + 1)
+    if not _ample(squares, fixed):
+        return _NOTHING
+    parts, scatter, sums = np.zeros_like(squares.matrix), [], []
+    for coordinate, longest, sign in ((place, size, 1.0), (0, 1.0, -1.0)):
+        total = _residual(squares, coordinate, fixed)
+        spread = math.sqrt(float(np.sum(np.triu(squares.cells * total.cells**2))))
+        if not total.value > max(0.0, _CLEAR * spread):
+            return _NOTHING
+        parts += sign * total.cells / total.value
+        middle = abs(float(squares.matrix[coordinate, last])) / math.sqrt(n * float(squares.matrix[last, last]))
+        most = (longest + (middle if squares.constant else 0.0)) ** 2 * n / total.value
+        scatter.append(math.sqrt(max(most - 1, 0.0) / n))
+        sums.append(total.value)
+    half = _half(squares, np.triu(squares.cells * parts**2), sum(scatter) ** 2, level)
+    ratio = sums[0] / sums[1]
+    return math.sqrt(ratio), math.sqrt(ratio * math.exp(-half)), math.sqrt(ratio * math.exp(half))

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from dplr.summary.linear import Combination
-from dplr.summary.subject import Subject, lines_of, summarise
+from dplr.summary.subject import Subject, bound_words, lines_of, summarise
 from dplr.summary.table import Summary
 
 _HYPOTHESES = "P-values are of the value behind the equals sign of a line, and of 0 where it has none."
@@ -29,11 +29,12 @@ def contrast_table(
         against=[""] * len(contrasts),
     )
     table = summarise(subject, level, joint, effect_bound, most=0)  # facts and notes of the model, without its lines
+    lines = tuple(lines_of(combined, level, joint, effect_bound))
     return replace(
         table,
-        lines=tuple(lines_of(combined, level, joint, effect_bound)),
+        lines=lines,
         title=f"Contrasts of {table.title[0].lower()}{table.title[1:]}",
-        notes=(*table.notes[:-1], _HYPOTHESES, table.notes[-1]),
+        notes=(*table.notes[:-1], *bound_words(combined, lines, effect_bound), _HYPOTHESES, table.notes[-1]),
         omitted=0,
         clipped={},
         parts=frozenset(),

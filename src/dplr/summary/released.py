@@ -14,7 +14,7 @@ from dplr.privacy.estimand import Estimand
 from dplr.summary.clipped import about, clippings, noted
 from dplr.summary.columns import INTERCEPT, compared_with
 from dplr.summary.contrasts import Contrasts, contrasts, deviations
-from dplr.summary.subject import notes_of
+from dplr.summary.subject import headed, notes_of
 from dplr.summary.table import NO_INTERVAL, Line, Summary
 
 
@@ -57,7 +57,7 @@ def released_table(
     notes = (*notes_of(coefficients.prep.layout, model_contrasts.names, model_contrasts.references), *notes)
     return Summary(
         lines=lines,
-        title=about(title, clipped),
+        title=headed(about(title, clipped), coefficients.labels),
         facts=dict(facts) | {"coefficients": estimand.words},
         references=dict(model_contrasts.references),
         notes=noted(notes, clipped),

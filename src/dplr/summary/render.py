@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from dplr.summary.table import Line, Summary
 
 CANNOT_SAY = "cannot say"
+AGAINST, _AGAINST_LATEX = "each class against all others", "class, against all others"
+SUM = "sum of weights"  # the fact in place of a number of rows
 _MARKS = {DECLARED: "*", NARROWLY: "+"}  # beside an interval
 _LEGEND = {
     DECLARED: "*: counts the largest effect that a drowned column may have (effect_bound).",
@@ -74,7 +76,7 @@ def _cells(table: Summary, lines: Sequence[Line]) -> list[list[str]]:
     numbers = _released if table.obstacle else _numbers
     width = len(heads(table))
     return [
-        [*map(_printable, name), *_clipping(table, line), *numbers(line)][:width]
+        [*map(printable, name), *_clipping(table, line), *numbers(line)][:width]
         for name, line in zip(names, lines, strict=True)
     ]
 
@@ -105,14 +107,14 @@ def _released(line: Line) -> list[str]:
     return [rounded(line.estimate, decimals(abs(line.estimate), digits)), ""]
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Text whose characters are all seen: names come from others, and could steer what shows them."""
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
 def _facts(table: Summary) -> str:
     hidden = ("level", "coefficients")
-    return _printable("; ".join(f"{name} {value}" for name, value in table.facts.items() if name not in hidden))
+    return printable("; ".join(f"{name} {value}" for name, value in table.facts.items() if name not in hidden))
 
 
 def _about(table: Summary) -> str:
@@ -152,11 +154,12 @@ def p_text(value: float) -> str:
 
 def _remarks(table: Summary) -> list[str]:
     """The remarks under a table."""
-    entries = [_printable(f"{column}: compared with {level}") for column, level in table.references.items()]
+    entries = [printable(f"{column}: compared with {level}") for column, level in table.references.items()]
     references = [f"Reference levels. {'; '.join(entries)}."] if entries else []
     below = [*_fit_words(table), *(f"{test}." for test in map(str, table.tests))]
-    before, after = (*below, *table.alarms, *table.advice, *_legend(table.lines)), table.notes
-    return [*map(_printable, before), *references, *map(_printable, after)]
+    legend = [words for verdict, words in _legend(table.lines).items() if verdict != DECLARED]  # the notes have that
+    before, after = (*below, *table.alarms, *table.advice, *legend), table.notes
+    return [*map(printable, before), *references, *map(printable, after)]
 
 
 def _fit_words(table: Summary) -> list[str]:
@@ -165,10 +168,10 @@ def _fit_words(table: Summary) -> list[str]:
     return [f"{statistics} ({table.facts['level'].removesuffix(' joint')} each)."] if statistics else []
 
 
-def _legend(lines: Sequence[Line]) -> list[str]:
-    """The meaning of the marks that these lines have."""
+def _legend(lines: Sequence[Line]) -> dict[str, str]:
+    """The meaning of the marks that these lines have, by verdict."""
     verdicts = {line.verdict for line in lines}
-    return [words for verdict, words in _LEGEND.items() if verdict in verdicts]
+    return {verdict: words for verdict, words in _LEGEND.items() if verdict in verdicts}
 
 
 def _grid(table: Summary, rows: list[list[str]]) -> list[str]:
@@ -182,7 +185,8 @@ def _grid(table: Summary, rows: list[list[str]]) -> list[str]:
     ]
 
 
-def _filled(text: str) -> list[str]:
+def filled(text: str) -> list[str]:
+    """Lines of a paragraph."""
     return textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
@@ -190,20 +194,22 @@ def as_text(table: Summary) -> str:
     """Everything, in lines of at most 100 characters, except for long names."""
     rows = _grid(table, cells(table))
     rule = "-" * min(max(len(row) for row in rows), _WIDTH)
-    remarks = [line for remark in _remarks(table) for line in _filled(remark)]
-    top = [table.title, *_filled(_facts(table)), *_filled(_about(table))]
+    remarks = [line for remark in _remarks(table) for line in filled(remark)]
+    top = [table.title, *filled(_facts(table)), *filled(_about(table))]
     return "\n".join([*top, rule, rows[0], rule, *rows[1:], rule, *remarks])
 
 
 def as_brief(table: Summary) -> str:
     """The first coefficients, what nobody may overlook, and where the rest is, in at most 15 lines."""
     facts = table.facts
-    values = [f"{name} {facts[name]}" for name in ("n", "eps", "delta")]
-    subject = f"{table.title}: {_short(_printable(facts['target']))}, {', '.join(values)}"
-    top = _filled(subject) + _filled(_about(table))
-    remarks = [line for sentence in table.alarms for line in _filled(_printable(sentence))]
+    values = [f"{name} {facts[name]}" for name in ("n", SUM, "eps", "delta") if name in facts]
+    subject = f"{table.title}: {_short(printable(facts['target']))}, {', '.join(values)}"
+    top = filled(subject) + filled(_about(table))
+    remarks = [line for sentence in table.alarms for line in filled(printable(sentence))]
     key = [f"{statistic}." for statistic in map(str, table.fit_statistics[:1])]
-    for lines in (_filled(_printable(sentence)) for sentence in (*_legend(table.lines[:FIRST]), *table.advice, *key)):
+    for lines in (
+        filled(printable(sentence)) for sentence in (*_legend(table.lines[:FIRST]).values(), *table.advice, *key)
+    ):
         if len(top) + len(remarks) + len(lines) + _FEWEST + 2 <= _BRIEF:
             remarks += lines
     room = max(_FEWEST, min(FIRST, _BRIEF - len(top) - len(remarks) - 2))
@@ -221,7 +227,7 @@ def as_brief(table: Summary) -> str:
 def _first_rows(table: Summary, shown: Sequence[Line]) -> list[str]:
     """Lines of the table, each level with its reference."""
     rows = _cells(table, shown)
-    names = [_printable(f"{line.name} vs {line.reference}" if line.reference else line.name) for line in shown]
+    names = [printable(f"{line.name} vs {line.reference}" if line.reference else line.name) for line in shown]
     for row, name in zip(rows, _shortened(names), strict=True):
         row[1 if _classes(table) else 0] = name
     return _grid(table, rows)
@@ -265,8 +271,11 @@ def as_latex(table: Summary) -> str:
     """A tabular with rules of booktabs; the remarks follow as a paragraph."""
     classes = 2 if _classes(table) else 1
     columns = "l" * classes + "r" * (len(heads(table)) - classes)
+    head = (
+        [_AGAINST_LATEX, *heads(table)[1:]] if _classes(table) else heads(table)
+    )  # nothing else stands above the rows
     lines = [
-        rf"\begin{{tabular}}{{{columns}}}", r"\toprule", _latex_row(heads(table)), r"\midrule",
+        rf"\begin{{tabular}}{{{columns}}}", r"\toprule", _latex_row(head), r"\midrule",
         *map(_latex_row, cells(table)), r"\bottomrule", r"\end{tabular}",
     ]  # fmt: skip
     under = " ".join([f"{table.title}.", f"{_facts(table)}.", _about(table), *_remarks(table)])
@@ -298,17 +307,19 @@ def records(table: Summary) -> list[dict[str, Any]]:
 
 
 def as_csv(table: Summary) -> str:
-    """Numbers in full."""
-    text, lines = io.StringIO(), records(table)
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(lines[0])
+    """Numbers in full: a row for each coefficient, then for each statistic of the fit, then for each test."""
+    text, lines = io.StringIO(), [record | {"part": "coefficient"} for record in records(table)]
+    writer = csv.DictWriter(text, [*lines[0], "statistic", "dof"], lineterminator="\n", extrasaction="ignore")
+    below = (("fit statistic", table.fit_statistics), ("test", table.tests))
+    lines += [{**entry.record, "part": part} for part, entries in below for entry in entries]
+    writer.writeheader()
     for line in lines:
-        writer.writerow([_full(value) for value in line.values()])
+        writer.writerow({name: _full(value) for name, value in line.items()})
     return text.getvalue()
 
 
 def _full(value: str | float) -> str:
     """A number in full; text that no spreadsheet takes for a formula."""
     if isinstance(value, str):
-        return f"'{_printable(value)}" if value[:1] in ("=", "+", "-", "@") else _printable(value)
+        return f"'{printable(value)}" if value[:1] in ("=", "+", "-", "@") else printable(value)
     return repr(value) if math.isfinite(value) else ""

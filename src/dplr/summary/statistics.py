@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -39,6 +40,11 @@ class FitStatistic:
     low: float
     high: float
 
+    @property
+    def record(self) -> dict[str, Any]:
+        """The fields of its row in a table of numbers."""
+        return {"name": self.name, "estimate": self.estimate, "low": self.low, "high": self.high}
+
     def __str__(self) -> str:
         """The number with its interval."""
         if math.isnan(self.estimate):
@@ -66,6 +72,12 @@ class TermTest:
     p_value: float
     verdict: str
 
+    @property
+    def record(self) -> dict[str, Any]:
+        """The fields of its row in a table of numbers; the statistic where its tail is the p-value."""
+        fields = {name: getattr(self, name) for name in ("name", "label", "p_value", "verdict", "dof")}
+        return fields | {"statistic": self.statistic if _is_tail(self) else math.nan}
+
     def __str__(self) -> str:
         """The hypothesis, and the test of it."""
         of = f"{self.label}: " if self.label else ""
@@ -80,10 +92,15 @@ def words_of(test: ScoreTest) -> str:
         return f"{test.dof} df, {CANNOT_SAY}"
     shown = p_text(test.p_value)
     p = f"p {shown}" if shown.startswith("<") else f"p = {test.p_value:.3g}"
-    tail = float(special.chdtrc(test.dof, test.statistic))
-    if not math.isclose(tail, test.p_value, rel_tol=_ROUNDED, abs_tol=_SMALLEST):
+    if not _is_tail(test):
         return f"{test.dof} df, {p} (with room for how the noise was distributed)"
     return f"chi-square {test.statistic:.4g}, {test.dof} df, {p}"
+
+
+def _is_tail(test: ScoreTest | TermTest) -> bool:
+    """Whether the p-value is the tail of the statistic."""
+    tail = float(special.chdtrc(test.dof, test.statistic))
+    return math.isclose(tail, test.p_value, rel_tol=_ROUNDED, abs_tol=_SMALLEST)
 
 
 def fit_statistics(subject: Subject, level: float, effect_bound: float | None = None) -> tuple[FitStatistic, ...]:

@@ -28,7 +28,7 @@ from dplr.inference.reading import EFFECT_BOUNDS, Reading
 from dplr.privacy.estimand import Estimand
 from dplr.summary.clipped import Clipping, about, noted
 from dplr.summary.columns import ITS_LINE, parts_of_curves
-from dplr.summary.render import CANNOT_SAY
+from dplr.summary.render import AGAINST, CANNOT_SAY
 from dplr.summary.table import Line, Summary
 
 CLIPPED = "Numbers count as clipped to their bounds; the coefficients are those of the clipped columns."
@@ -42,19 +42,19 @@ _TELLING = 3.0
 _NAMED, _LEAST = 3, 0.25
 _UNEQUAL = (
     "Equal variances are assumed, which labels do not have: where probabilities differ much between rows, intervals "
-    "may be far too short. intervals='robust' and mechanism='score' do not need it."
+    "may be far too short. variances='largest' does not need it."
 )
-# The condition under which intervals hold, by estimand and whether they are robust, and what does not need it. Squares
-# of the score see most of what a wrong logistic model does to the error of a coefficient, and not all.
+# The condition under which intervals hold, by estimand and whether they are robust. Squares of the score see most of
+# what a wrong logistic model does to the error of a coefficient, and not all.
 _CONDITIONS = {
-    (Estimand.MEAN, False): ("the target varies equally in all rows", "; aim='coefficients' does not need it"),
-    (Estimand.LOG_ODDS, False): ("the rows follow a logistic model", ""),
-    (Estimand.LOG_ODDS, True): ("the rows nearly follow a logistic model", ""),
+    (Estimand.MEAN, False): "the target varies equally in all rows",
+    (Estimand.LOG_ODDS, False): "the rows follow a logistic model",
+    (Estimand.LOG_ODDS, True): "the rows nearly follow a logistic model",
 }
 _OF = {Estimand.MEAN: "the mean", Estimand.PROBABILITY: "the probability", Estimand.LOG_ODDS: "the log odds"}
 _SELECTION = (
     "The intervals hold for a model that was chosen before the release was seen. Whoever tries several models should "
-    "use joint=True, or a level that counts them all."
+    "use a level that counts them all."
 )
 
 
@@ -119,6 +119,12 @@ class Subject:
     parts : names of the coefficients that say something together alone.
     groups : column of the table -> names of its coefficients, where these are several.
     unit : the user's units of the target in one of the equation; nan where residuals have no common deviation.
+    weighted : whether rows count differently.
+    boxed : whether each column has bounds of its own.
+    whole : whether a model of fewer columns needs a release of its own.
+    started : whether the release had a public start that is not zero.
+    counted : the units whose number the facts have; empty where it is a sum of weights.
+    otherwise : what does not need the condition of the intervals, as the end of a sentence.
     """
 
     equations: Sequence[Equation]
@@ -135,6 +141,17 @@ class Subject:
     parts: frozenset[str] = frozenset()
     groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
     unit: float = math.nan
+    weighted: bool = False
+    boxed: bool = True
+    whole: bool = False
+    started: bool = False
+    counted: str = "rows"
+    otherwise: str = ""
+
+
+def headed(title: str, labels: Collection[str]) -> str:
+    """The title of a table, which says what the models of several classes compare."""
+    return f"{title}, {AGAINST}" if any(labels) else title
 
 
 def notes_of(layout: Layout | None, names: Collection[str], references: Mapping[str, str]) -> list[str]:
@@ -169,17 +186,17 @@ def summarise(
     level_words = f"{percent} joint" if joint else percent
     facts = dict(subject.facts) | {"level": level_words, "coefficients": reading.estimand.words}
     advice += [_UNEQUAL] if reading.estimand is Estimand.PROBABILITY and not reading.robust else []
-    condition, otherwise = _CONDITIONS.get((reading.estimand, reading.robust), ("", ""))
-    advice += [f"The intervals hold if {condition}{otherwise}."] if condition else []
+    condition = _CONDITIONS.get((reading.estimand, reading.robust), "")
+    advice += [f"The intervals hold if {condition}{subject.otherwise}."] if condition else []
     return Summary(
         lines=tuple(lines),
-        title=about(subject.title, subject.clipped),
+        title=headed(about(subject.title, subject.clipped), [equation.label for equation in subject.equations]),
         facts=facts,
         references=dict(subject.references),
         notes=(
             *noted(subject.notes, subject.clipped),
             _covers(reading, joint),
-            *_bound_words(subject, lines, effect_bound),
+            *bound_words(subject, lines, effect_bound),
             *drowned_words(subject, statistics),
             _SELECTION,
         ),
@@ -277,17 +294,20 @@ def _warnings(subject: Subject, equation: Equation) -> list[str]:
     """Where the noise drowns a direction: which columns it consists of, and what to do."""
     if equation.reading.far:
         reason = "The last step of the release did not come near enough to the coefficients: its equation does not hold"
-        return [f"{_of(equation)}{reason} for them. A larger eps, tighter bounds, or a start at zero may help."]
+        start = ", tighter bounds, or a start at zero" if subject.started else ", or tighter bounds,"
+        return [f"{_of(equation)}{reason} for them. A larger eps{start} may help."]
     weakest, direction = weakness(equation.reading)
     if not weakest < _WEAK:
         return []
     parts = np.abs(direction)
     largest = [j for j in np.argsort(-parts).tolist() if parts[j] >= _LEAST * parts.max()][:_NAMED]
     names = ", ".join(subject.names[j] for j in largest)
-    remedy = "leave such columns out (columns=), tighten their bounds, spend more eps, or have more rows"
+    fewer = "fit a model without such columns" if subject.whole else "leave such columns out (columns=)"
+    remedy = f"{fewer}, tighten their bounds, spend more eps, or have more {subject.counted or 'rows'}"
     if weakest > _TELLING and equation.reading.n_rows:
-        needed = equation.reading.n_rows * _WEAK / weakest
-        remedy += f": some {needed:,.0f} where this one has {equation.reading.n_rows:,.0f}"
+        total, needed = equation.reading.n_rows, equation.reading.n_rows * _WEAK / weakest
+        here = "where this one has" if subject.counted else "as the sum of their weights, which is here"
+        remedy += f": some {needed:,.0f} {here} {total:,.0f}"
     if subject.full:  # a direction that is zero in every row: rows do not help
         remedy = f"declare reference= for {', '.join(subject.full)}: products with all levels cannot be told apart"
     alone = len(largest) == 1 and (subject.against[largest[0]] or names.endswith(" is missing"))
@@ -321,7 +341,7 @@ def _covers(reading: Reading, joint: bool) -> str:
     )
 
 
-def _bound_words(subject: Subject, lines: Sequence[Line], effect_bound: float | None) -> list[str]:
+def bound_words(subject: Subject, lines: Sequence[Line], effect_bound: float | None) -> list[str]:
     """The effect that a column is taken to have at most where noise drowns it and lines depend on that."""
     if all(line.verdict != DECLARED for line in lines):
         return []

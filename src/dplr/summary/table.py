@@ -128,8 +128,8 @@ class Summary:
     title : str
         What was fitted, and how.
     facts : mapping of str to str
-        Under `"target"`, `"n"`, `"eps"`, `"delta"`, `"neighbouring"`, `"coefficients"`, and `"level"` where there are
-        intervals.
+        Under `"target"`, `"n"` (`"sum of weights"` where rows count differently), `"eps"`, `"delta"`, `"neighbouring"`,
+        `"coefficients"`, and `"level"` where there are intervals.
     references : mapping of str to str
         Column, and the level that the others are compared with.
     notes : tuple of str
@@ -273,10 +273,13 @@ class Summary:
     def to_csv(self) -> str:
         """Return one line per coefficient, numbers in full; empty fields where the released numbers cannot say.
 
+        Lines for `fit_statistics` and `tests` follow. The column `part` tells them apart: it is "coefficient", "fit
+        statistic" or "test". A test has a `statistic` where its tail of chi-square with `dof` degrees is the p-value.
+
         Returns
         -------
         str
-            A header and one line per coefficient.
+            A header, and one line per coefficient, statistic of the fit, and test.
 
         Privacy
         -------

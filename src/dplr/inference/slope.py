@@ -1,0 +1,87 @@
+"""Mean slope p(1 - p) of a logistic model, from its released Hessian alone: what log odds times it are changes of p.
+
+The cell of the constant, iota in every row, is iota^2 times the sum of p(1 - p) at the point w of the Hessian. With
+h = p(1 - p), u = arcsin(2 sqrt(mean h)) and delta the way from w to the coefficients:
+
+Lemma. |u(w + delta) - u(w)| <= sqrt(delta'H delta/n) (e^(rho/2) - 1)/(rho/2), rho the largest |v.delta| of a row.
+
+Proof. Along the way the derivative of mean h is mean h(1 - 2p) s, s = v.delta, and (1 - 2p)^2 = 1 - 4h. By Cauchy and
+Schwarz its square is at most mean h(1 - 4h) times mean h s^2, and mean h(1 - 4h) <= m(1 - 4m), m = mean h. As
+m = sin^2(u)/4, dm = sin(u) cos(u) du/2 and sqrt(m(1 - 4m)) = sin(u) cos(u)/2. So |du/dt| is at most the root of
+mean h s^2, and h there is at most e^(t |s|) times h at w.
+
+The last factor is taken as 1, as the remainder is in section 10 of intervals.md: u is then linear in delta, with a
+gradient whose norm in H^-1 is at most 1/sqrt(n). H delta is the score at w less that at the coefficients: the released
+score, which is known, less its noise and its sampling error, whose covariance is known; along an unknown direction its
+deviation is at most that of the worst one. Rows scatter mean h by at most m(1/4 - m)/n in variance, as h lies in
+[0, 1/4]: a deviation of u of at most 1/(2 sqrt(n)), uncorrelated with the score where the rows follow the model. The
+noise of the cell, the known part and the deviations are added up.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from dplr.inference.noise import weights
+from dplr.inference.reading import EFFECT_BOUNDS, Reading
+from dplr.inference.score import quantile
+
+Array = NDArray[np.float64]
+_LAPLACE = 3.0  # excess kurtosis
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def mean_slope(reading: Reading, level: float) -> tuple[float, float, float]:
+    """Mean p(1 - p) at the coefficients, and its interval; nan where the released numbers cannot say.
+
+    The constant is the last coordinate.
+    """
+    nothing = math.nan, math.nan, math.nan
+    if reading.n_rows is None or reading.far or not np.all(np.isfinite(reading.matrix)):
+        return nothing
+    z = -float(special.ndtri((1 - level) / 2))
+    per_row = reading.n_rows * float(reading.sizes[-1]) ** 2
+    value = float(reading.matrix[-1, -1]) / per_row
+    tails = np.asarray(_LAPLACE if reading.laplace else 0.0)
+    half = float(quantile(z, tails)) * math.sqrt(float(reading.cells[-1, -1])) / per_row
+    if not 0 < value - half < 0.25:
+        return nothing
+    moved = _way(reading, z)
+    low, high = (math.asin(2 * math.sqrt(min(end, 0.25))) for end in (value - half, value + half))
+    if not low > moved:
+        return nothing
+    high = min(high + moved, math.pi / 2)
+    return min(value, 0.25), math.sin(low - moved) ** 2 / 4, math.sin(high) ** 2 / 4
+
+
+def _way(reading: Reading, z: float) -> float:
+    """Bound of how far u is from its value at the point of the Hessian, with `z` deviations of what is not known.
+
+    By the score in directions that are long beside their noise, and by the bound of effects in the others.
+    """
+    assert reading.n_rows is not None
+    eigenvalues, vectors = np.linalg.eigh(reading.matrix)
+    noise = np.array([_deviation(reading, direction) for direction in vectors.T])
+    shortest, longest = eigenvalues - z * noise, np.maximum(eigenvalues, 0.0) + z * noise
+    covariance = vectors.T @ (reading.vector_noise + reading.sampling) @ vectors
+    score = vectors.T @ reading.vector
+    box = EFFECT_BOUNDS[reading.estimand] / reading.sizes + np.abs(reading.center)
+    by_box = (np.abs(vectors).T @ box) ** 2 * longest
+    by_score = (np.abs(score) + z * np.sqrt(np.diag(covariance))) ** 2 / shortest
+    ample = (shortest > 0) & (by_score < by_box)
+    distance, variance = float(np.sum(by_box[~ample])), 0.25
+    if ample.any():
+        scale = 1 / np.sqrt(shortest[ample])
+        distance += float(np.sum((score[ample] * scale) ** 2))
+        scaled = covariance[np.ix_(ample, ample)] * np.outer(scale, scale)
+        variance += float(np.linalg.eigvalsh(scaled)[-1])
+    return (math.sqrt(distance) + z * math.sqrt(variance)) / math.sqrt(reading.n_rows)
+
+
+def _deviation(reading: Reading, direction: Array) -> float:
+    """Deviation of the noise of the matrix along a direction."""
+    return math.sqrt(float(np.sum(np.triu(reading.cells * weights(reading.tied, direction, direction) ** 2))))
