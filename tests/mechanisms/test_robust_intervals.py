@@ -9,8 +9,7 @@ import pytest
 
 import dplr
 from dplr.mechanisms.functional import noise as fm_noise
-from dplr.mechanisms.functional.moments import largest_residual
-from dplr.mechanisms.meat import meat_cells, meat_l1_sensitivity
+from dplr.mechanisms.meat import largest_residual, meat_cells, meat_l1_sensitivity
 from dplr.privacy import calibration
 from dplr.privacy.guarantees import Neighbouring, Pure
 from dplr.problem.cells import second_moments
@@ -103,7 +102,7 @@ def test_every_block_has_noise_of_its_own(delta):
 
 def test_squared_residuals_are_those_of_the_solution_that_was_released(monkeypatch):
     points = []
-    monkeypatch.setattr("dplr.mechanisms.meat.on_coef_grid", lambda coef: points.append(coef) or on_coef_grid(coef))
+    monkeypatch.setattr("dplr.mechanisms.squares.on_coef_grid", lambda coef: points.append(coef) or on_coef_grid(coef))
     record = fitted_to_six_columns()[2]._record
     (point,) = points
     np.testing.assert_array_equal(point, ROBUST._least_squares(record.plan, record.parts[0]))

@@ -9,7 +9,7 @@ import pytest
 import dplr
 from dplr._core import ClippedRows
 from dplr.bounds.scaling import ball_prep, box_prep
-from dplr.mechanisms import meat
+from dplr.mechanisms import squares
 from dplr.rows import ArrayRows, row_weights
 from dplr.rows.queries import clusters
 from dplr.rows.queries.clipped import on_coef_grid
@@ -130,7 +130,7 @@ def test_more_persons_than_have_room_are_refused_before_a_row_is_read(monkeypatc
         with pytest.raises(ValueError, match="`person` must tell at most 100 persons apart"):
             dplr.fit(pa.table(table), rng.random(101), person="id", ledger=ledger, **options)
         assert ledger.remaining()[0] == 10
-    assert meat.check_persons(dplr.plan(person="id", **options | {"n_rows": 5}).problem, 100) is None
+    assert squares.check_persons(dplr.plan(person="id", **options | {"n_rows": 5}).problem, 100) is None
 
 
 @pytest.mark.parametrize("mechanism", ["fm", "score"])

@@ -176,13 +176,13 @@ def inflation(squares: Squares, sizes: Array, level: float, place: int) -> tuple
         return 1.0, 1.0, 1.0
     value, _, _ = explained(squares, level, place)
     if math.isnan(value):
-        return _NOTHING
+        return NOTHING
     regressors = np.delete(np.arange(last + 1), place)
     fixed = regressors[len(regressors) - squares.constant :]
     residual, total = _residual(squares, place, regressors), _residual(squares, place, fixed)
     ratio = min(max(residual.value / total.value, 0.0), 1.0)
     if not ratio > 0:
-        return _NOTHING
+        return NOTHING
     middles = squares.matrix[:, last] / math.sqrt(n * squares.matrix[last, last]) if squares.constant else 0.0 * sizes
     longest, slopes = sizes + np.abs(middles), regressors[: len(regressors) - squares.constant]
     coef = np.linalg.solve(squares.matrix[np.ix_(regressors, regressors)], squares.matrix[regressors, place])
@@ -190,9 +190,9 @@ def inflation(squares: Squares, sizes: Array, level: float, place: int) -> tuple
     scatter = _log_scatter(1 - ratio, total.value / n, float(longest[place]) + fitted, fitted)
     by_cell = (residual.cells - ratio * total.cells) / total.value
     rest = residual.second / total.value**2 + ratio**2 * scatter**2 / n
-    half = _half(squares, np.triu(squares.cells * by_cell**2), rest, level)
+    half = half_width(squares, np.triu(squares.cells * by_cell**2), rest, level)
     if half >= ratio:
-        return _NOTHING
+        return NOTHING
     return 1 / (1 - value), 1 / min(1.0, ratio + half), 1 / (ratio - half)
 
 
@@ -214,19 +214,19 @@ def deviation_ratio(squares: Squares, size: float, place: int, level: float) -> 
     """
     n, last = squares.n_rows, len(squares.matrix) - 1
     fixed = np.arange(last + 1 - squares.constant, last + 1)
-    if not _ample(squares, fixed):
-        return _NOTHING
+    if not ample(squares, fixed):
+        return NOTHING
     parts, scatter, sums = np.zeros_like(squares.matrix), [], []
     for coordinate, longest, sign in ((place, size, 1.0), (0, 1.0, -1.0)):
         total = _residual(squares, coordinate, fixed)
         spread = math.sqrt(float(np.sum(np.triu(squares.cells * total.cells**2))))
         if not total.value > max(0.0, _CLEAR * spread):
-            return _NOTHING
+            return NOTHING
         parts += sign * total.cells / total.value
         middle = abs(float(squares.matrix[coordinate, last])) / math.sqrt(n * float(squares.matrix[last, last]))
         most = (longest + (middle if squares.constant else 0.0)) ** 2 * n / total.value
         scatter.append(math.sqrt(max(most - 1, 0.0) / n))
         sums.append(total.value)
-    half = _half(squares, np.triu(squares.cells * parts**2), sum(scatter) ** 2, level)
+    half = half_width(squares, np.triu(squares.cells * parts**2), sum(scatter) ** 2, level)
     ratio = sums[0] / sums[1]
     return math.sqrt(ratio), math.sqrt(ratio * math.exp(-half)), math.sqrt(ratio * math.exp(half))

@@ -6,23 +6,15 @@ A mechanism releases it at a point that follows from its earlier releases. Proof
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._kit.warnings import DataWarning, warn
 from dplr.privacy import sensitivity
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.cells import Cells, hot_columns, moments_sensitivity, second_moments
 from dplr.problem.geometry import Geometry
 from dplr.problem.problem import Problem
-from dplr.rows import Rows
-from dplr.rows.queries.clipped import on_coef_grid
-from dplr.rows.queries.totals import Total
-
-if TYPE_CHECKING:
-    from dplr.rows.queries.meat import MeatMoments
 
 # The prefix of the names of its blocks.
 MEAT = "meat_"
@@ -62,33 +54,9 @@ def half_width_over_constant(geometry: Geometry) -> float:
     return (geometry.half_width or 0.0) / geometry.intercept
 
 
-def squares_at(rows: Rows, problem: Problem, query: MeatMoments, point: NDArray[np.float64]) -> Total:
-    """The sum at the point of the grid of coefficients that is nearest to this one."""
-    point = on_coef_grid(point)
-    if problem.unit.person is None:
-        return rows.total(query, point)
-    from dplr.rows.queries.clusters import PersonScores  # few fits need it
-
-    scores = PersonScores(query, rows.units)
-    return scores.squares(rows.total(scores, point).faults)
-
-
-def warn_of_persons(problem: Problem, persons: int) -> None:
-    """Warn the data holder of more persons than have room: their number is private, and a refusal would tell of it."""
-    try:
-        check_persons(problem, persons)
-    except ValueError:
-        size = 8 * persons * problem.geometry.n_coefs / 2**30
-        text = f"the scores of {persons} persons take {size:.1f} GiB of memory; with n_rows=, a public reference, a fit"
-        warn(DataWarning(f"{text} of so many is refused.", "For the data holder: this is not private."), DataWarning)
-
-
-def check_persons(problem: Problem, persons: int) -> None:
-    """Refuse more persons than have room for their scores, by a public number; where rows are units there are none."""
-    if problem.unit.person is not None:
-        from dplr.rows.queries.clusters import check_memory
-
-        check_memory(persons, problem.geometry.n_coefs)
+def largest_residual(problem: Problem) -> int:
+    """The largest residual whose square counts in full: numbers lie in [-1, 1], and labels are -1 and 1."""
+    return 2 if problem.loss.classification else 1
 
 
 def meat_words(problem: Problem) -> str:

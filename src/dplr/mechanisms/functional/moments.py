@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +17,6 @@ from dplr.problem.cells import moments_sensitivity, second_moments, sized_sensit
 from dplr.problem.geometry import Geometry
 from dplr.problem.problem import Problem
 from dplr.solvers.stein import stein_coef
-
-if TYPE_CHECKING:
-    from dplr.rows.queries.meat import MeatMoments
 
 _WEIGHTS = tuple(2.0 ** (step / 4) for step in range(-24, 25))  # candidates for the weight of the quadratic block
 SQUARE = "target_square"  # the block of sum y^2
@@ -141,19 +137,6 @@ def square_cell(geometry: Geometry) -> tuple[NDArray[np.intp], NDArray[np.intp]]
     """The cell of the moment matrix that holds sum y^2."""
     last = np.array([geometry.n_coefs])
     return last, last
-
-
-def largest_residual(problem: Problem) -> int:
-    """The largest residual whose square counts in full: numbers lie in [-1, 1], and labels are -1 and 1."""
-    return 2 if problem.loss.classification else 1
-
-
-def residuals_of(problem: Problem) -> MeatMoments:
-    """The query of the squared residuals of a linear equation; labels count as numbers."""
-    from dplr.rows.queries.meat import meat_moments  # few fits need it
-
-    geometry = problem.geometry
-    return meat_moments(geometry.d, geometry.intercept > 0, geometry.row_norm, largest_residual(problem))
 
 
 @functools.lru_cache(maxsize=64)

@@ -13,12 +13,11 @@ from dplr.mechanisms.functional.moments import (
     SQUARE,
     blocks,
     derived,
-    largest_residual,
     linear_blocks,
     moment_matrix,
     one_class,
 )
-from dplr.mechanisms.meat import meat_cells, meat_matrix
+from dplr.mechanisms.meat import largest_residual, meat_cells, meat_matrix
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.law import Law
 from dplr.problem.plan import Plan

@@ -19,11 +19,12 @@ from dplr.inference.reading import Reading
 from dplr.mechanisms.drawing import noisy_blocks
 from dplr.mechanisms.functional import ABOUT
 from dplr.mechanisms.functional import moments as layout
-from dplr.mechanisms.functional.moments import SQUARE, moment_matrix, one_class, residuals_of
+from dplr.mechanisms.functional.moments import SQUARE, moment_matrix, one_class
 from dplr.mechanisms.functional.noise import diagonal_deviation, gaussian_release, gradient_noise, laplace_release
 from dplr.mechanisms.functional.readings import missing_for_equation, missing_for_intervals, readings
-from dplr.mechanisms.meat import check_persons, meat_cells, squares_at, warn_of_persons
+from dplr.mechanisms.meat import meat_cells
 from dplr.mechanisms.protocol import AIMS, NOISES, Description, Refitting, Tabled, class_block
+from dplr.mechanisms.squares import check_persons, residuals_of, squares_at, warn_of_persons
 from dplr.noise import Source
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Gaussian, Pure
@@ -358,7 +359,8 @@ class FunctionalMechanism(Tabled, Refitting):
             released = noisy_blocks(parts, plan, source)
         coef = self.solve(plan, released)
         if cells := self._meat(plan.problem):
-            total = squares_at(rows, plan.problem, residuals_of(plan.problem), self._least_squares(plan, released))
+            query, point = residuals_of(plan.problem), self._least_squares(plan, released)
+            total = squares_at(rows, plan.problem, query, point)
             released |= noisy_blocks({name: (total, where, 0) for name, where in cells.items()}, plan, source)
         return Fit(coef, plan.statement, released)
 

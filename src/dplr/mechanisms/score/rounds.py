@@ -13,9 +13,10 @@ from dplr.inference.expansion import Expansion
 from dplr.inference.reading import Reading
 from dplr.inference.sampling import robust_sampling
 from dplr.mechanisms.drawing import noisy_blocks
-from dplr.mechanisms.meat import half_width_over_constant, meat_cells, meat_matrix, squares_at
+from dplr.mechanisms.meat import half_width_over_constant, meat_cells, meat_matrix
 from dplr.mechanisms.score import defaults
 from dplr.mechanisms.score.losses import lengthened, of_round, query_of, query_of_squares, steepness
+from dplr.mechanisms.squares import squares_at
 from dplr.noise import Source
 from dplr.privacy.statement import Release
 from dplr.problem.cells import Cells, hot_columns, second_moments

@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 from dplr._kit.progress import Track, silent
 from dplr._kit.validation import sentence
 from dplr.inference.reading import Reading
-from dplr.mechanisms.meat import MEAT, check_persons, meat_cells, meat_l2_sensitivity, meat_words, warn_of_persons
+from dplr.mechanisms.meat import MEAT, meat_cells, meat_l2_sensitivity, meat_words
 from dplr.mechanisms.protocol import Description, Shape, Tabled
 from dplr.mechanisms.score import ABOUT, rounds
 from dplr.mechanisms.score import noise as round_noise
 from dplr.mechanisms.score.defaults import FIRST_WEIGHT, MEAT_SHARE, shares
 from dplr.mechanisms.score.losses import of_round, query_of_squares, smooth
+from dplr.mechanisms.squares import check_persons, warn_of_persons
 from dplr.noise import Source
 from dplr.privacy.guarantees import Gaussian, Pure
 from dplr.privacy.law import Law
