@@ -1,5 +1,7 @@
 """Coverage of 95 % intervals of the score release: persons, weights, counts and robust locations.
 
+Weights also by objective perturbation without a delta.
+
 Three columns in [0, 1], the third a flag of 30 %; slopes 1, -1 and .5 and a constant. Designs:
 
     persons        labels; a person has 1 to 8 rows, whose columns are the person's own but for the second, and whose
@@ -37,7 +39,9 @@ MODELS = {
 TARGETS = {
     "counts": (0, 12), "dispersed": (0, 20), "steep counts": (0, 40), "huber": (-5, 5), "heavy tails": (-5, 5)
 }  # fmt: skip
-DESIGNS = ("persons", "weights", "class weights", *MODELS)
+MECHANISMS = {
+    "score": ("persons", "weights", "class weights", *MODELS), "objective": ("weights", "class weights")
+}  # fmt: skip
 
 
 def columns(n, rng):
@@ -80,12 +84,13 @@ def simulated(design, n, rng):
 def errors(design, X, y, weights, ids):
     """Standard errors of slopes without privacy: cluster-robust, at the maximum likelihood or the least Huber loss."""
     Z, w = np.column_stack([X, np.ones(len(y))]), np.zeros(4)
-    width = 0.5 * 5  # of the default loss, in units of the target
+    width = 0.5 * 5  # of the rounded default loss, in units of the target
     for _ in range(30):
         margins = Z @ w
         if MODELS.get(design) == "huber":
             residuals = margins - y
-            slopes, bends = np.clip(residuals, -width, width), (np.abs(residuals) < width).astype(float)
+            bends = np.exp(-np.abs(residuals) / width)
+            slopes = np.sign(residuals) * width * (1 - bends)
         elif design in MODELS:
             bends = np.exp(np.minimum(margins, 20))
             slopes = bends - y
@@ -100,14 +105,15 @@ def errors(design, X, y, weights, ids):
     return np.sqrt(np.diag(bread @ (scores.T @ scores) @ bread))[:3]
 
 
-def cell(design, n, eps, fits, rng):
+def cell(mechanism, design, n, eps, fits, rng):
     """Coverage of the bounded intervals, their share, and their median width over that without privacy."""
     rows = []
     for _ in range(fits):
         X, y, slopes, options, weights, ids = simulated(design, n, rng)
         bounds = dplr.Bounds([(0, 1)] * 3, target=TARGETS.get(design))
-        facts = {"model": MODELS.get(design, "logistic"), "mechanism": "score", "bounds": bounds}
-        ends = dplr.fit(X, y, eps=eps, delta=DELTA, **facts, **options).conf_int()
+        facts = {"model": MODELS.get(design, "logistic"), "mechanism": mechanism, "bounds": bounds}
+        facts |= {"aim": "coefficients"} if mechanism == "objective" else {"delta": DELTA}
+        ends = dplr.fit(X, y, eps=eps, **facts, **options).conf_int()
         low, high = np.array([ends[f"column {j}"] for j in range(3)]).T
         plain = 2 * NORMAL * errors(design, X, y, weights, ids)
         rows.append(np.column_stack([(low <= slopes) & (slopes <= high), (high - low) / plain]))
@@ -121,12 +127,12 @@ def main(path, fits):
     rng = np.random.default_rng(5)
     with open(path, "w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["design", "rows", "eps", "fits", "coverage", "bounded", "width"])
-        for design in DESIGNS:
+        writer.writerow(["mechanism", "design", "rows", "eps", "fits", "coverage", "bounded", "width"])
+        for mechanism, design in ((name, design) for name, designs in MECHANISMS.items() for design in designs):
             for n in ROWS if design != "persons" else (5_000, 20_000):
                 for eps in LEVELS:
-                    shown = [f"{number:.3f}" for number in cell(design, n, eps, fits, rng)]
-                    writer.writerow([design, n, eps, fits, *shown])
+                    shown = [f"{number:.3f}" for number in cell(mechanism, design, n, eps, fits, rng)]
+                    writer.writerow([mechanism, design, n, eps, fits, *shown])
                     file.flush()
 
 

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from dplr.summary.bands import PredictionIntervals
     from dplr.summary.column_statistics import ColumnStatistics
     from dplr.summary.curves import ColumnCurve, Curves
-    from dplr.summary.table import OddsRatio, Summary
+    from dplr.summary.table import Ratio, Summary
 
 __all__ = [
     "Assumptions",
@@ -82,7 +82,6 @@ __all__ = [
     "NoPrivacy",
     "NoisyGradientDescent",
     "ObjectivePerturbation",
-    "OddsRatio",
     "OutputPerturbation",
     "Plan",
     "PoissonRegressor",
@@ -91,6 +90,7 @@ __all__ = [
     "PrivacyWarning",
     "PrivateSearch",
     "RandomFourierFeatures",
+    "Ratio",
     "ReleasedMoments",
     "ResidualRegressor",
     "ScoreRelease",
@@ -143,7 +143,7 @@ _HOMES = {
     "NoPrivacy": "dplr.mechanisms",
     "NoisyGradientDescent": "dplr.mechanisms",
     "ObjectivePerturbation": "dplr.mechanisms",
-    "OddsRatio": "dplr.summary.table",
+    "Ratio": "dplr.summary.table",
     "OutputPerturbation": "dplr.mechanisms",
     "Plan": "dplr.problem.plan",
     "PoissonRegressor": "dplr.estimators",

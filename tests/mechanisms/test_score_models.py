@@ -197,3 +197,35 @@ def test_the_remainder_of_a_fit_is_measured_in_widths_of_its_huber_loss():
     (reading,) = est._record.mechanism.readings(est._record.plan, est._record.parts, [None])
     norm = est._record.plan.problem.geometry.row_norm
     assert reading.expansion.row_norm == pytest.approx(norm / 0.5)
+
+
+@pytest.mark.parametrize(
+    ("model", "bound"), [("poisson", "up to 6 on the logarithm of the mean"), ("huber", "up to 8 on")]
+)
+def test_a_drowned_flag_counts_with_the_bound_of_its_estimand(model, bound):
+    X, y = made(model)
+    X[:, 2] = np.arange(N) < 2
+    bounds = dplr.Bounds([(0, 1), (0, 1), {"levels": [0, 1], "reference": 0}], target=TARGETS[model])
+    est = dplr.fit(X, y, eps=20.0, delta=1e-6, model=model, mechanism="score", bounds=bounds)
+    table = est.summary()
+    assert [line.bounded for line in table.lines] == [True, True, False, True]
+    assert bound in table.to_text().replace("\n  ", " ")
+
+
+def test_rows_have_bands_of_the_mean_count_and_columns_factors_of_it():
+    X, y = made("poisson")
+    est = fitted(X, y, "poisson")
+    rows = np.array([[0.2, 0.3, 0.4], [0.9, 0.1, 0.5]])
+    bands = est.predict_interval(rows, level=0.9999)
+    expected = np.exp(rows @ SLOPES + 0.2)
+    assert np.all((bands.low < expected) & (expected < bands.high))
+    np.testing.assert_allclose(bands.estimate, est.predict(rows), rtol=0.01)
+    ratios = est.summary().rate_ratios({"column 1": 2.0})
+    lines = est.summary().lines
+    assert [ratio.name for ratio in ratios] == ["column 0", "column 1", "column 2"]
+    assert ratios[1].estimate == pytest.approx(math.exp(2 * lines[1].estimate))
+    assert ratios[0].low == pytest.approx(math.exp(lines[0].low))
+    assert est.summary().odds_ratios() == ()
+    assert est.marginal_effects().obstacle.startswith("the mean count is not")
+    assert fitted(*made("huber"), "huber").summary().rate_ratios() == ()
+    assert fitted(*made("huber"), "huber").marginal_effects().lines[0].estimate == pytest.approx(1.0, abs=0.1)

@@ -73,7 +73,8 @@ class Inference(Tests, Banded):
         effect_bound : float or None, default=None
             Largest effect of a column that noise drowns: what a flag adds to the mean, to the probability or to the
             log odds, or a number from the middle of its range to an end. Intervals of other columns count it, and a
-            table marks them. None takes the declared width of the target, the probability 1, and log odds of 6.
+            table marks them. None takes the declared width of the target, the probability 1, and log odds or
+            logarithms of rates of 6.
 
         Returns
         -------
@@ -146,7 +147,8 @@ class Inference(Tests, Banded):
         effect_bound : float or None, default=None
             Largest effect of a column that noise drowns: what a flag adds to the mean, to the probability or to the
             log odds, or a number from the middle of its range to an end. Intervals of other columns count it, and a
-            table marks them. None takes the declared width of the target, the probability 1, and log odds of 6.
+            table marks them. None takes the declared width of the target, the probability 1, and log odds or
+            logarithms of rates of 6.
 
         Returns
         -------
@@ -160,7 +162,7 @@ class Inference(Tests, Banded):
         NotFittedError
             `fit` was not called.
         ValueError
-            The release allows no intervals: only those by `"fm"` (linear and logistic) and `"score"` (logistic) do. A
+            The release allows no intervals: those of `aim="coefficients"` do. A
             column is unknown, or a level is out of range.
 
         Privacy

@@ -46,7 +46,8 @@ class Tests:
         effect_bound : float or None, default=None
             Largest effect of a column that noise drowns: what a flag adds to the mean, to the probability or to the
             log odds, or a number from the middle of its range to an end. Intervals of other columns count it, and a
-            table marks them. None takes the declared width of the target, the probability 1, and log odds of 6.
+            table marks them. None takes the declared width of the target, the probability 1, and log odds or
+            logarithms of rates of 6.
 
         Returns
         -------
@@ -59,7 +60,7 @@ class Tests:
         NotFittedError
             `fit` was not called.
         ValueError
-            The release allows no intervals: only those by `"fm"` (linear and logistic) and `"score"` (logistic) do. A
+            The release allows no intervals: those of `aim="coefficients"` do. A
             column is unknown, a text is no linear combination, or one combination follows from the others.
 
         Privacy

@@ -23,7 +23,7 @@ from dplr.report._page import figures, number
 from dplr.report._svg import inline_svg
 from dplr.report._words import BARS, change_words
 from dplr.summary.render import CANNOT_SAY, decimals, rounded
-from dplr.summary.table import OddsRatio
+from dplr.summary.table import Ratio
 
 _LONGEST = 80  # characters of a name in a table
 _PICTURED_CURVES, _CURVE_HEIGHT = 6, 2.4  # columns with a picture of their own, and inches of one
@@ -134,7 +134,7 @@ def _plain(model: Model, value: float) -> Cell:
     return Cell(figures(value) if noisy else number(value), float(value))
 
 
-def _ratio_text(ratio: OddsRatio) -> str:
+def _ratio_text(ratio: Ratio) -> str:
     """An odds ratio with its interval, to two digits of the interval."""
     if not math.isfinite(ratio.high):
         return CANNOT_SAY

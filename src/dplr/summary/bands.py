@@ -123,6 +123,8 @@ def _bands(
     elif estimand is Estimand.PROBABILITY:
         estimate, low, high = (np.clip(part, 0.0, 1.0) for part in (estimate, low, high))
     elif target is not None:
+        if estimand is Estimand.LOG_RATE:
+            estimate, low, high = np.exp(estimate), np.exp(low), np.exp(high)
         estimate = np.clip(estimate, *target)
         low, high = (np.where(np.isfinite(end), np.clip(end, *target), end) for end in (low, high))
     return PredictionIntervals(estimate, low, high, kind, level)

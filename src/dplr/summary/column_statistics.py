@@ -20,6 +20,7 @@ from dplr.summary.table import Line
 
 EFFECTS, STANDARDISED, INFLATION = "marginal effect", "standardised coefficient", "variance inflation"
 _NO_CONSTANT = "without an intercept the mean of p(1 - p) is not among the released numbers"
+_NO_RATES = "the mean count is not among the released numbers; `summary().rate_ratios()` are factors of it"
 _NO_COUNT = "the number of rows is not public, and the release does not tell it"
 _FAR = "the coefficients are too far from the point of the released Hessian"
 _NO_VARIANCES = "the variances of columns and target are not among the released numbers"
@@ -32,6 +33,8 @@ _ABOUT = {
     "correlation of their errors that is worst.",
     Estimand.PROBABILITY: "The model is linear in the probability: its coefficients are the marginal effects.",
     Estimand.MEAN: "The model is linear in the mean: its coefficients are the marginal effects.",
+    Estimand.LOCATION: "The model is linear in the robust location: its coefficients are the marginal effects.",
+    Estimand.LOG_RATE: "The derivative of the mean by the column, averaged over rows.",
 }
 _STANDARDS = (
     "The coefficient times the standard deviation of the column over that of the target, in the population. Intervals "
@@ -149,7 +152,8 @@ def marginal_effects(subject: Subject, level: float, effect_bound: float | None)
     estimand, constant = subject.equations[0].reading.estimand, INTERCEPT in subject.names
     check_level(level)
     if estimand is not Estimand.LOG_ODDS:
-        return _scaled(subject, EFFECTS, level, effect_bound, lambda equation, place: None, _ABOUT[estimand])
+        obstacle = _NO_RATES if estimand is Estimand.LOG_RATE else ""
+        return _scaled(subject, EFFECTS, level, effect_bound, lambda equation, place: None, _ABOUT[estimand], obstacle)
     reading = subject.equations[0].reading
     obstacle = "" if constant else _NO_CONSTANT
     obstacle = obstacle or (_NO_COUNT if reading.n_rows is None else "")

@@ -229,7 +229,7 @@ def null_directions(prep: Prep, keep: NDArray[np.intp]) -> NDArray[np.float64]:
 
 def effect_unit(prep: Prep, estimand: Estimand) -> float:
     """The user's units of what coefficients are changes of in one of an equation."""
-    if estimand is Estimand.MEAN:
+    if estimand in (Estimand.MEAN, Estimand.LOCATION):
         return GRID / float(prep.scale[-1])
     return 0.5 if estimand is Estimand.PROBABILITY else 1.0
 

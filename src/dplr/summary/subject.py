@@ -51,7 +51,13 @@ _CONDITIONS = {
     (Estimand.LOG_ODDS, False): "the rows follow a logistic model",
     (Estimand.LOG_ODDS, True): "the rows nearly follow a logistic model",
 }
-_OF = {Estimand.MEAN: "the mean", Estimand.PROBABILITY: "the probability", Estimand.LOG_ODDS: "the log odds"}
+_OF = {
+    Estimand.MEAN: "the mean",
+    Estimand.LOCATION: "the robust location",
+    Estimand.PROBABILITY: "the probability",
+    Estimand.LOG_ODDS: "the log odds",
+    Estimand.LOG_RATE: "the logarithm of the mean",
+}
 _SELECTION = (
     "The intervals hold for a model that was chosen before the release was seen. Whoever tries several models should "
     "use a level that counts them all."

@@ -75,8 +75,8 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class OddsRatio:
-    """The factor of the odds where a column grows by `step`, the others unchanged.
+class Ratio:
+    """The factor of the odds, or of the mean count, where a column grows by `step`, the others unchanged.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class OddsRatio:
 
     See Also
     --------
-    dplr.Summary : `odds_ratios` makes them.
+    dplr.Summary : `odds_ratios` and `rate_ratios` make them.
 
     Examples
     --------
@@ -197,7 +197,7 @@ class Summary:
     fit_statistics: tuple[FitStatistic, ...] = ()
     tests: tuple[TermTest, ...] = ()
 
-    def odds_ratios(self, steps: Mapping[str, float] | None = None) -> tuple[OddsRatio, ...]:
+    def odds_ratios(self, steps: Mapping[str, float] | None = None) -> tuple[Ratio, ...]:
         """Compute the odds ratio of every column, each with its interval.
 
         Parameters
@@ -216,7 +216,29 @@ class Summary:
         -------
         Post-processing of what was released.
         """
-        if self.estimand is not Estimand.LOG_ODDS or self.obstacle:
+        return self._ratios(Estimand.LOG_ODDS, steps)
+
+    def rate_ratios(self, steps: Mapping[str, float] | None = None) -> tuple[Ratio, ...]:
+        """Compute the factor of the mean count of every column, each with its interval.
+
+        Parameters
+        ----------
+        steps : mapping of str to float or None, default=None
+            Name of a coefficient, and by how much its column grows; 1 for names that are not in it.
+
+        Returns
+        -------
+        tuple of objects
+            As `odds_ratios`; empty where the table is not about logarithms of rates, or has no intervals.
+
+        Privacy
+        -------
+        Post-processing of what was released.
+        """
+        return self._ratios(Estimand.LOG_RATE, steps)
+
+    def _ratios(self, estimand: Estimand, steps: Mapping[str, float] | None) -> tuple[Ratio, ...]:
+        if self.estimand is not estimand or self.obstacle:
             return ()
         lines = [line for line in self.lines if line.name not in {INTERCEPT, *self.parts}]
         return tuple(_ratio(line, float((steps or {}).get(line.name, 1.0))) for line in lines)
@@ -351,9 +373,9 @@ class Summary:
         return pd.DataFrame(render.records(self)).set_index("name")
 
 
-def _ratio(line: Line, step: float) -> OddsRatio:
+def _ratio(line: Line, step: float) -> Ratio:
     low, high = sorted((step * line.low, step * line.high)) if step else (0.0, 0.0)
-    return OddsRatio(line.name, line.label, step, _exp(step * line.estimate), _exp(low), _exp(high))
+    return Ratio(line.name, line.label, step, _exp(step * line.estimate), _exp(low), _exp(high))
 
 
 def _exp(value: float) -> float:
