@@ -186,3 +186,18 @@ def test_made_up_rows_are_said_to_be_so():
     assert "30%" in said
     assert "20% of the labels" in said
     assert "missing" in said
+
+
+@pytest.mark.parametrize(("target_spread", "mean"), [(None, 2.5), (0.1, 0.6 * 4.0)])
+def test_counts_are_poisson_with_the_mean_and_the_share_that_are_assumed(target_spread, mean):
+    bounds = dplr.Bounds({"age": (0, 1), "size": (0, 1)}, target=(3, 23))
+    assume = dplr.Assumptions(signal=0.4, target_spread=target_spread)
+    made = MadeUp(bounds.columns, 2, 0, (3.0, 23.0), assume, ("age", "size"), counts=True)
+    (X, y), _ = made.table(0, 200_000, 1)
+    assert set(np.unique(y)) <= set(range(3, 24))
+    assert np.mean(y - 3) == pytest.approx(mean, rel=0.02)
+    # Poisson counts of mean m beside a share s that columns explain have the variance m / (1 - s).
+    assert np.var(y) == pytest.approx(mean / 0.6, rel=0.08)
+    assert f"the counts are Poisson, and {mean:.3g} in the mean" in made.facts
+    plan = dplr.plan_intervals(bounds=bounds, n_rows=5000, model="poisson", mechanism="score", eps=5.0, delta=1e-6)
+    assert "the counts are Poisson, and 2.5 in the mean" in str(plan)

@@ -36,7 +36,8 @@ class Assumptions:
         triangular, of deviation 0.2.
     target_spread : float or None, default=None
         Standard deviation of a numeric target in parts of its range; None for 0.2, that of a triangle. Intervals
-        without privacy are in proportion to it.
+        without privacy are in proportion to it. Counts are Poisson: it says their mean, which is else an eighth of
+        their range above the lower bound.
     sample : tuple of (X, y) or None, default=None
         Public rows and their targets: simulated tables are drawn from these rows with replacement instead, and `signal`
         and `positive` are not used; shares and spreads are those of the rows. Two thirds of the rows are drawn from,

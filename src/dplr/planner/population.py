@@ -78,6 +78,7 @@ class MadeUp:
     target : the range of a numeric target.
     assume : signal, shares, spreads, and seed.
     features : names of the columns; None for their places.
+    counts : whether the target is a count.
     """
 
     columns: tuple[Column, ...] | None
@@ -86,6 +87,7 @@ class MadeUp:
     target: Pair
     assume: Assumptions
     features: tuple[str, ...] | None = None
+    counts: bool = False
 
     def __post_init__(self) -> None:
         """Refuse assumptions about columns that there are not."""
@@ -122,7 +124,9 @@ class MadeUp:
         rows.append(f"the columns explain {self.assume.signal:.0%} of the target's variation")
         if self.classes == 2:
             rows.append(f"{self.assume.positive:.0%} of the labels are the second one")
-        if not self.classes:
+        if self.counts:
+            rows.append(f"the counts are Poisson, and {self._mean:.3g} in the mean")
+        elif not self.classes:
             rows.append(f"the deviation of the target is {self._spread:.3g} of its range")
         return tuple(rows)
 
@@ -130,7 +134,8 @@ class MadeUp:
         """Rows to fit and rows to score; the same for the same number."""
         rng = np.random.default_rng([self.assume.seed, number])
         X, parts = self._rows(rng, rows + scored)
-        y = self._numbers(rng, parts) if not self.classes else self._labels(rng, parts)
+        draw = self._counts if self.counts else self._labels if self.classes else self._numbers
+        y = draw(rng, parts)
         return (X[:rows], y[:rows]), (X[rows:], y[rows:])
 
     def _rows(self, rng: np.random.Generator, n: int) -> tuple[Matrix, Matrix]:
@@ -153,6 +158,26 @@ class MadeUp:
         score += math.sqrt(1 - self.assume.signal) * rng.normal(size=len(parts))
         low, high = self.target
         return np.clip(middle(self.target) + self._spread * (high - low) * score, low, high)
+
+    @property
+    def _mean(self) -> float:
+        """Mean of counts above their lower bound: an eighth of their range, or what their deviation says."""
+        low, high = self.target
+        if self.assume.target_spread is None:
+            return (high - low) / 8
+        return (1 - self.assume.signal) * (self.assume.target_spread * (high - low)) ** 2
+
+    def _counts(self, rng: np.random.Generator, parts: Matrix) -> Matrix:
+        """Poisson counts of lognormal rates, clipped to their range.
+
+        Rates of mean m and variance m^2 (exp(t^2) - 1) are the share m (exp(t^2) - 1) / (1 + m (exp(t^2) - 1)) of the
+        variance of counts.
+        """
+        signal, mean = self.assume.signal, self._mean
+        spread = math.sqrt(math.log1p(signal / ((1 - signal) * mean)))
+        rates = mean * np.exp(spread * (parts @ _direction(rng, parts.shape[1])) - spread**2 / 2)
+        low, high = self.target
+        return np.clip(low + rng.poisson(rates), low, high)
 
     def _labels(self, rng: np.random.Generator, parts: Matrix) -> NDArray[np.int64]:
         """Labels of a logistic model; of more than two, the one with the largest score and a Gumbel error."""

@@ -252,7 +252,7 @@ def _prepared(facts: PublicFacts, assume: Assumptions) -> tuple[Bounds | None, P
     if facts.public is None:
         columns = None if facts.layout is None else facts.layout.columns
         features = None if facts.layout is None else facts.layout.features
-        made_up = MadeUp(columns, facts.n_features, count, target, assume, features)
+        made_up = MadeUp(columns, facts.n_features, count, target, assume, features, facts.loss.link == "log")
         return bounds, made_up if sample is None else sample, None
     if _is_data(facts):
         start, rest = halves(read_sample(facts.public, facts, assume.seed, "public"))  # type: ignore[arg-type]
