@@ -479,8 +479,12 @@ def check_bounds(bounds):
             assert len({isinstance(level, str) for level in levels}) == 1
             assert not (column.get("binary") and len(levels) != 2)
             assert column.get("binary", column.get("ordinal")) != 0
-            assert missing is None or missing == "indicator" or missing in levels
-            assert "reference" not in column or column["reference"] in levels
+            merged = [value for values in column.get("merge", {}).values() for value in values]
+            assert len(set(merged)) == len(merged)
+            assert set(merged) <= set(levels)
+            named = {*levels, *column.get("merge", ())}
+            assert missing is None or missing == "indicator" or missing in named
+            assert "reference" not in column or column["reference"] in named
             assert "reference" not in column or not (column.get("binary") or column.get("ordinal"))
             assert all(isinstance(level, str) or math.isfinite(level) for level in levels)
             assert all(abs(level) <= 2**53 for level in levels if isinstance(level, int))

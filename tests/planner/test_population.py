@@ -88,7 +88,7 @@ def test_no_bounds_mean_rows_of_the_unit_ball():
 @pytest.mark.parametrize("signal", [0.2, 0.7])
 def test_the_signal_is_the_share_of_a_numeric_target_that_least_squares_explain(signal):
     bounds = dplr.Bounds([(0, 1)] * 4, target=(0, 100))
-    (X, y), _ = made_up(bounds, 0, (0.0, 100.0), signal=signal).table(0, 20_000, 10)
+    (_, y), _ = made_up(bounds, 0, (0.0, 100.0), signal=signal).table(0, 20_000, 10)
     design = np.column_stack([X, np.ones(len(X))])
     left = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
     np.testing.assert_allclose(1 - left.var() / y.var(), signal, atol=0.02)
@@ -193,7 +193,7 @@ def test_counts_are_poisson_with_the_mean_and_the_share_that_are_assumed(target_
     bounds = dplr.Bounds({"age": (0, 1), "size": (0, 1)}, target=(3, 23))
     assume = dplr.Assumptions(signal=0.4, target_spread=target_spread)
     made = MadeUp(bounds.columns, 2, 0, (3.0, 23.0), assume, ("age", "size"), counts=True)
-    (X, y), _ = made.table(0, 200_000, 1)
+    (_, y), _ = made.table(0, 200_000, 1)
     assert set(np.unique(y)) <= set(range(3, 24))
     assert np.mean(y - 3) == pytest.approx(mean, rel=0.02)
     # Poisson counts of mean m beside a share s that columns explain have the variance m / (1 - s).

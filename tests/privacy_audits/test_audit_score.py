@@ -27,6 +27,7 @@ def test_neighbours_are_told_apart_by_at_most_eps_and_by_nearly_as_much(name):
 
 
 SENSITIVITY, ROUNDS, SPEC = "privacy/sensitivity.py", "mechanisms/score/rounds.py", "mechanisms/score/spec.py"
+NUMBERS = "privacy/score_sensitivity.py"
 NOISE, QUERY = "mechanisms/score/noise.py", "rows/queries/score.py"
 BROKEN = {
     "a replaced record counts once": (
@@ -52,14 +53,14 @@ BROKEN = {
     ),
     "squares are not composed": ("huber", SPEC, "Step(1 - rest, meat", "Step(Fraction(100), meat"),
     "a replaced record counts once, huber": (
-        "huber", SENSITIVITY, "math.sqrt(max(4 * largest**2, largest**2", "math.sqrt(max(largest**2, largest**2"
+        "huber", NUMBERS, "math.sqrt(max(4 * largest**2, largest**2", "math.sqrt(max(largest**2, largest**2"
     ),
     "a replaced count counts once": (
-        "poisson", SENSITIVITY, "max(4 * most**2, (most + rise) ** 2 + bent, 4 * rise**2 + 2 * bent)",
+        "poisson", NUMBERS, "max(4 * most**2, (most + rise) ** 2 + bent, 4 * rise**2 + 2 * bent)",
         "max(most**2, rise**2 + bent)"
     ),
     "rates have no curvature": (
-        "poisson, add_remove", SENSITIVITY, "max(most**2, (most - least) ** 2 + bent**2)", "(most / 2)"
+        "poisson, add_remove", NUMBERS, "max(most**2, (most - least) ** 2 + bent**2)", "(most / 2)"
     ),
     "rounds are not composed": ("score", NOISE, "root_above(1 / step.share) / Fraction(mu)", "1 / Fraction(mu)"),
     "rows of the Hessian are not multiplied": (

@@ -218,10 +218,11 @@ def score_test(reading: Reading, contrasts: Array, values: Array, effect_bound: 
         raise ValueError(sentence("values", f"must be {dof} finite numbers, one per contrast", values.tolist()))
     if not dof or np.linalg.matrix_rank(contrasts) < dof:
         raise ValueError(sentence("contrasts", "must be one or more independent rows", contrasts.tolist()))
-    found = _verdicts(reading, contrasts, values, effect_bound)
-    if dof > 1 and not np.any((found == BOUNDED) | (found == DECLARED)):
-        found = np.append(found, intervals(reading, _clearest(reading, contrasts), 0.95, False, effect_bound).verdict)
-    verdict = _together(found)
+    verdicts = _verdicts(reading, contrasts, values, effect_bound)
+    if dof > 1 and not np.any((verdicts == BOUNDED) | (verdicts == DECLARED)):
+        best = intervals(reading, _clearest(reading, contrasts), 0.95, False, effect_bound)
+        verdicts = np.append(verdicts, best.verdict)
+    verdict = _together(verdicts)
     if verdict == UNBOUNDED:
         return ScoreTest(math.nan, dof, math.nan, UNBOUNDED)
     return _tested(reading, contrasts, values, box_of(reading, effect_bound), verdict)

@@ -147,7 +147,8 @@ def lowest_of(reading: Reading, box: Array, starts: Array, fixed: Array | None =
         most = least[which] * (1 + _ROUNDING) + _ROUNDING
         least[which] = np.fmin(least[which], model.value)
         # Far from the data, where steps are short for long, the p-value has more digits than anybody reads.
-        return Step(move, gain <= 1e-7 * (1.0 + np.abs(model.value)) ** 2, model.value, most)
+        enough = 1e-7 * (1.0 + np.abs(model.value)) * np.maximum(1.0, model.value / 100)
+        return Step(move, gain <= enough, model.value, most)
 
     return _iterate(step, starts.copy(), reading.center, np.full(starts.shape, np.inf), _FALLING)
 

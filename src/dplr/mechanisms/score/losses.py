@@ -59,7 +59,7 @@ def query_of_squares(problem: Problem) -> MeatMoments:
 
 
 def _facts(problem: Problem, loss: Loss) -> tuple[Loss, int, bool, float]:
-    """What queries have in common; no gradient is longer than the last, the clip, which is at least 1."""
+    """The common part of the queries; no gradient is longer than the last number, the clip, which is at least 1."""
     geometry = problem.geometry
     return loss, geometry.d, geometry.intercept > 0, max(1.0, geometry.row_norm * loss.lipschitz)
 
