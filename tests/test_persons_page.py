@@ -17,7 +17,12 @@ def test_intervals_of_persons_hold_as_often_as_they_say_and_others_do_not():
     )
     assert len(ours) == len(ignored) == 12
     assert 0.93 <= min(ours) <= max(ours) <= 0.98
-    assert max(ignored) < 0.93
+    assert all(less < right for less, right in zip(ignored, ours, strict=True))
+    # At eps 1 and 5,000 persons noise is most of the error, and of that intervals know whatever the unit is.
+    assert (
+        max(float(row["coverage"]) for row in found if row["method"] == "persons ignored" and row["eps"] == "3.0")
+        < 0.85
+    )
 
 
 def test_the_guide_says_what_the_results_say():

@@ -88,7 +88,7 @@ def test_no_bounds_mean_rows_of_the_unit_ball():
 @pytest.mark.parametrize("signal", [0.2, 0.7])
 def test_the_signal_is_the_share_of_a_numeric_target_that_least_squares_explain(signal):
     bounds = dplr.Bounds([(0, 1)] * 4, target=(0, 100))
-    (_, y), _ = made_up(bounds, 0, (0.0, 100.0), signal=signal).table(0, 20_000, 10)
+    (X, y), _ = made_up(bounds, 0, (0.0, 100.0), signal=signal).table(0, 20_000, 10)
     design = np.column_stack([X, np.ones(len(X))])
     left = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
     np.testing.assert_allclose(1 - left.var() / y.var(), signal, atol=0.02)
