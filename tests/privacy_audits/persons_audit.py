@@ -150,7 +150,9 @@ def of_rounds(case, runs):
     (one,), (other,) = (case.fits(which, 1, math.inf, 0.0, Source()) for which in (0, 1))
     moved = {name.split("_", 2)[2]: one.released[name] - other.released[name]
              for name in one.released if name.startswith("round_1")}  # fmt: skip
-    squares = [squares_of(fit.released["round_1_score"]) for fit in (one, other)]
+    sides = [fit.released["round_1_score"] for fit in (one, other)]
+    # Where weights are forgotten the score of a round is longer than a person's may be; its squares know the weights.
+    squares = [squares_of(side / max(1.0, float(np.linalg.norm(side)))) for side in sides]
     moved |= {name: cells - squares[1][name] for name, cells in squares[0].items()}
     for which in (0, 1):
         fits = case.fits(which, runs, case.eps, case.delta, Source(seed=which))

@@ -26,9 +26,10 @@ FLOORS = {
     "ngd, add_remove": (20_000, 0.6),
     "ngd, several rows": (20_000, 0.6),
     "ngd, batches": (16_000, 0.1),
-    "score": (6_000, 0.7),
+    # A record that turns round does not move the squares of scores, which have 15 % of mu^2.
+    "score": (16_000, 0.7),
     "score, add_remove": (6_000, 0.7),
-    "score from zero": (2_000, 0.3),
+    "score from zero": (8_000, 0.3),
 }
 
 
@@ -62,7 +63,7 @@ BROKEN = {
     "weights are forgotten by objective perturbation": ("objective", 500, *FORGOTTEN),
     "weights are forgotten by gradient descent": ("ngd", 500, *FORGOTTEN),
     "weights are forgotten by batches": ("ngd, batches", 500, *FORGOTTEN),
-    "weights are forgotten by the score": ("score", 500, *FORGOTTEN),
+    "weights are forgotten by the score": ("score", 4_000, *FORGOTTEN),
     "weights are forgotten at zero": ("score from zero", 500, *FORGOTTEN),
     "weights are forgotten by the squares of scores": ("squares of scores", 500, *OF_SCORES),
     "weights are forgotten by the squares of scores, gaussian": ("squares of scores, gaussian", 500, *OF_SCORES),

@@ -46,14 +46,12 @@ BROKEN = {
         "{name: np.ldexp(sums.integers(-20, at).astype(np.float64), -20) for name, (sums, at, _) in cells.items()}"
         "\n    if"
     ),
-    "squares have no noise": (
-        "huber", ROUNDS, "noisy_blocks(cells, plan, source)\n    return",
-        "{name: np.ldexp(sums.integers(-20, at).astype(np.float64), -20) for name, (sums, at, _) in cells.items()}"
-        "\n    return"
+    "squares have a tenth of their noise": (
+        "huber, add_remove", SPEC, "meat_l2_sensitivity(problem, most)", "meat_l2_sensitivity(problem, most) / 10"
     ),
     "squares are not composed": ("huber", SPEC, "Step(1 - rest, meat", "Step(Fraction(100), meat"),
     "a replaced record counts once, huber": (
-        "huber", NUMBERS, "math.sqrt(max(4 * largest**2, largest**2", "math.sqrt(max(largest**2, largest**2"
+        "huber", NUMBERS, "math.sqrt(max(4 * largest**2, largest**2 + bent**2, 2 * bent**2))", "largest"
     ),
     "a replaced count counts once": (
         "poisson", NUMBERS, "max(4 * most**2, (most + rise) ** 2 + bent, 4 * rise**2 + 2 * bent)",
