@@ -74,7 +74,7 @@ def test_the_band_of_a_probability_is_that_of_the_log_odds_through_the_link():
     (line,) = est.contrast(f"(intercept) + {table.age[0]}*age + work={table.work[0]} + {table.hours[0]}*hours").lines
     assert (found.low[0], found.high[0]) == pytest.approx(tuple(special.expit([line.low, line.high])), rel=1e-2)
     assert np.all((found.low >= 0) & (found.low < found.estimate) & (found.estimate < found.high) & (found.high <= 1))
-    with pytest.raises(ValueError, match="must be 'mean' of labels"):
+    with pytest.raises(ValueError, match="must be 'mean' except for linear models"):
         est.predict_interval(table, kind="row")
 
 

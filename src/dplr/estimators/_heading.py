@@ -13,7 +13,9 @@ from dplr.mechanisms import SHORTHANDS
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.statement import PrivacyStatement
+from dplr.privacy.unit import Unit
 from dplr.privacy.words import alarms, delta_number
+from dplr.problem.losses import Loss
 from dplr.summary.released import Coefficients, released_table
 from dplr.summary.render import SUM
 from dplr.summary.table import Summary
@@ -36,19 +38,45 @@ def title_of(fitted: Any) -> str:
 
 
 def facts_of(statement: PrivacyStatement, target: str, n_rows: float | None, summed: bool = False) -> dict[str, str]:
-    """The facts of a table: the target, the number of units or, `summed`, the sum of their weights, and the cost."""
+    """The facts of a table: the target, the number of units or, `summed`, the sum of their weights, and the cost.
+
+    Weights are released in parts of the largest one.
+    """
+    unit = statement.unit
+    if summed and n_rows is not None:
+        n_rows *= (unit.weight_max or 1.0) * max((factor for _, factor in unit.class_weights), default=1.0)
     n = "unknown" if n_rows is None else f"{n_rows:,.0f}"
     if n_rows is not None and statement.neighbouring is Neighbouring.ADD_REMOVE:
         n = f"about {n}"  # a noisy count, or a reference that was declared
-    if n_rows is not None and statement.unit.person is not None:
-        n += f" {statement.unit.many}"
+    if n_rows is not None and unit.person is not None:
+        n += f" {unit.many}"
     return {
         "target": target,
-        SUM if summed and statement.unit.person is None else "n": n,
+        SUM if summed else "n": n,
         "eps": "inf (no privacy)" if math.isinf(statement.eps) else f"{statement.eps:g}",
         "delta": delta_number(statement.delta),
         "neighbouring": str(statement.neighbouring),
     }
+
+
+def notes_of_target(loss: Loss, target: tuple[float, float] | None, unit: Unit) -> list[str]:
+    """The notes of a table about its target, and about rows that do not count whole."""
+    notes = []
+    if loss.link == "log" and target is not None:
+        notes.append(
+            f"Counts above {target[1]:g} count as {target[1]:g}, and fitted means are cut there: where many rows are "
+            "near it, coefficients are not logarithms of the mean."
+        )
+    if loss.estimand is Estimand.LOCATION and target is not None:
+        width = loss.width * (target[1] - target[0]) / 2
+        notes.append(f"Robust location: a residual counts less the longer it is, and no more than one of {width:.4g}.")
+    if unit.person is not None:
+        few = "" if unit.rows_per_person == 1 else f", and as 1/{unit.rows_per_person} where there are fewer"
+        notes.append(f"A row of a person with m rows counts as 1/m{few}.")
+    if unit.class_weights:
+        factors = ", ".join(f"{label}: {factor:g}" for label, factor in unit.class_weights)
+        notes.append(f"Labels have weights ({factors}): intercept and probabilities are those of reweighted rows.")
+    return notes
 
 
 def target_of(fitted: Any) -> str:

@@ -13,13 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from dplr._kit.validation import capital, check_flag, real_number, sentence
 from dplr.bounds.layout import Layout
 from dplr.estimators._bands import Banded
-from dplr.estimators._heading import drowned, facts_of, table_without, target_of, title_of
+from dplr.estimators._heading import drowned, facts_of, notes_of_target, table_without, target_of, title_of
 from dplr.estimators._tests import Tests
 from dplr.fitting.aims import full_factors
 from dplr.fitting.release import Record
 from dplr.inference.reading import Reading
 from dplr.mechanisms.protocol import Refitting, Tabled, chosen_columns
-from dplr.privacy.unit import Unit
 from dplr.privacy.words import alarms
 from dplr.problem.geometry import GRID
 from dplr.summary.clipped import clippings
@@ -237,6 +236,7 @@ class Inference(Tests, Banded):
         if columns is not None:
             places = positions(names, prep.layout, columns)
             kept = places if kept is None else within(names, places, kept)
+        summed = self._weighted and not mechanism.whole and record.plan.problem.unit.person is None
         clustered = any(reading.clustered for reading in readings)
         if kept is not None and (mechanism.whole or clustered):
             remedy = "The equation of a score holds for its own columns alone: fit a model of these."
@@ -254,9 +254,10 @@ class Inference(Tests, Banded):
             names=selection.names,
             references=selection.references,
             title=title_of(fitted),
-            facts=facts_of(fitted.privacy_, target_of(fitted), readings[0].n_rows, self._weighted),
+            facts=facts_of(fitted.privacy_, target_of(fitted), readings[0].n_rows, summed),
             notes=(
                 *notes_of(prep.layout, selection.names, selection.references),
+                *notes_of_target(record.plan.problem.loss, prep.target, fitted.privacy_.unit),
                 *(_SEARCHED if fitted._searched else ()),
             ),
             against=compared_with(prep.layout, selection.references, selection.coordinates),
@@ -270,17 +271,10 @@ class Inference(Tests, Banded):
             weighted=self._weighted,
             whole=mechanism.whole or clustered,
             started=record.plan.problem.w0 is not None,
-            counted=_counted(fitted.privacy_.unit),
+            counted="" if summed else fitted.privacy_.unit.many if clustered else "rows",
             otherwise="" if prep.labels else _OWN_FIT if robust else _ROBUST,
             boxed=prep.geometry.half_width is not None,
         )
-
-
-def _counted(unit: Unit) -> str:
-    """The units whose number a table has; empty for a sum of weights."""
-    if unit.person is not None:
-        return unit.many
-    return "" if unit.weighted else "rows"
 
 
 def check_intervals(record: Record, lacking: str) -> Tabled:

@@ -57,7 +57,7 @@ def choose_table(problem: Problem, classes: Sequence[Any], eps: float, delta: fl
     if not candidates:
         return as_mechanism("fm").aimed(problem, classes), "no mechanism has intervals of log odds here"
     if len(candidates) == 1:
-        return candidates[0][1], "log odds have intervals"
+        return candidates[0][1], "log odds have intervals" if problem.loss == LOGISTIC else "its scores have intervals"
     return min(candidates, key=lambda pair: pair[0])[1], "its intervals of log odds are expected to be narrower"
 
 

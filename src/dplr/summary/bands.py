@@ -135,6 +135,8 @@ def _deviation(subject: Subject, equation: Equation, level: float) -> float:
     reading = equation.reading
     if reading.estimand is not Estimand.MEAN or reading.square is None or math.isnan(subject.unit):
         remedy = 'Take kind="mean".'
-        raise ValueError(sentence("kind", "must be 'mean' of labels, and where rows have weights", ROW, remedy))
+        raise ValueError(
+            sentence("kind", "must be 'mean' except for linear models of rows that count whole", ROW, remedy)
+        )
     deviation, _, _ = residual_deviation(Squares.of(reading, INTERCEPT in subject.names), level)
     return subject.unit * deviation

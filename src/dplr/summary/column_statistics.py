@@ -25,6 +25,7 @@ _NO_COUNT = "the number of rows is not public, and the release does not tell it"
 _FAR = "the coefficients are too far from the point of the released Hessian"
 _NO_VARIANCES = "the variances of columns and target are not among the released numbers"
 _WEIGHTED = "rows count differently, and the release does not tell how much"
+_NO_MEANS = "without an intercept the means of the columns are not among the released numbers"
 _NO_BOUNDS = "the columns have no bounds of their own, so that nobody knows how their variances scatter"
 _DIGITS, _INFLATION_DIGITS = 20, 3  # decimals at most
 _ABOUT = {
@@ -155,7 +156,7 @@ def marginal_effects(subject: Subject, level: float, effect_bound: float | None)
         obstacle = _NO_RATES if estimand is Estimand.LOG_RATE else ""
         return _scaled(subject, EFFECTS, level, effect_bound, lambda equation, place: None, _ABOUT[estimand], obstacle)
     reading = subject.equations[0].reading
-    obstacle = "" if constant else _NO_CONSTANT
+    obstacle = _WEIGHTED if subject.weighted else "" if constant else _NO_CONSTANT
     obstacle = obstacle or (_NO_COUNT if reading.n_rows is None else "")
     obstacle = obstacle or (_FAR if all(equation.reading.far for equation in subject.equations) else "")
     slopes = {id(equation): mean_slope(equation.reading, level) for equation in subject.equations if not obstacle}
@@ -203,8 +204,10 @@ def _no_moments(subject: Subject, target: bool) -> str:
     reading = subject.equations[0].reading
     if subject.weighted or reading.clustered:
         return _WEIGHTED
-    if reading.estimand is Estimand.LOG_ODDS or (target and reading.square is None):
+    if reading.estimand not in (Estimand.MEAN, Estimand.PROBABILITY) or (target and reading.square is None):
         return _NO_VARIANCES
+    if INTERCEPT not in subject.names:
+        return _NO_MEANS
     return _NO_COUNT if reading.n_rows is None else ""
 
 

@@ -120,9 +120,10 @@ def fit_statistics(subject: Subject, level: float, effect_bound: float | None = 
     factor = (n - q) / (n - fixed) if n > q else math.nan  # what R^2 is less for so many columns
     plain = [1 - factor * (1 - value) for value in adjusted]
     deviation = [subject.unit * value for value in deviation_within(squares, bounds, level)]
+    about_zero = "" if squares.constant else " (uncentered)"
     return (
-        FitStatistic(R_SQUARED, *plain),
-        FitStatistic(ADJUSTED, *adjusted),
+        FitStatistic(R_SQUARED + about_zero, *plain),
+        FitStatistic(ADJUSTED + about_zero, *adjusted),
         FitStatistic(DEVIATION, *deviation),
     )
 

@@ -58,6 +58,11 @@ _OF = {
     Estimand.LOG_ODDS: "the log odds",
     Estimand.LOG_RATE: "the logarithm of the mean",
 }
+# Where an equation does not hold: what may bring the last point nearer.
+_OF_TARGET = {
+    Estimand.LOG_RATE: ["a lower upper bound of the target", "an intercept"],
+    Estimand.LOCATION: ["a larger width"],
+}
 _SELECTION = (
     "The intervals hold for a model that was chosen before the release was seen. Whoever tries several models should "
     "use a level that counts them all."
@@ -300,8 +305,12 @@ def _warnings(subject: Subject, equation: Equation) -> list[str]:
     """Where the noise drowns a direction: which columns it consists of, and what to do."""
     if equation.reading.far:
         reason = "The last step of the release did not come near enough to the coefficients: its equation does not hold"
-        start = ", tighter bounds, or a start at zero" if subject.started else ", or tighter bounds,"
-        return [f"{_of(equation)}{reason} for them. A larger eps{start} may help."]
+        remedies = [
+            *(["a larger eps"] if equation.reading.vector_noise.any() else []),
+            *(["a start at zero"] if subject.started else []),
+            *_OF_TARGET.get(equation.reading.estimand, ["tighter bounds"]),
+        ]
+        return [f"{_of(equation)}{reason} for them. What may help: {', or '.join(remedies)}."]
     weakest, direction = weakness(equation.reading)
     if not weakest < _WEAK:
         return []

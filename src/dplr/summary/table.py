@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from dplr._kit.validation import sentence
 from dplr.privacy.estimand import Estimand
 from dplr.summary import render
 from dplr.summary.clipped import Clipping
@@ -212,6 +213,11 @@ class Summary:
             has no intervals. The intercept has none: it is of no change of a column. Nor have the line and the knots of
             a curve, which change together: read `effects()` of the estimator.
 
+        Raises
+        ------
+        ValueError
+            A name in `steps` is that of no column of the table.
+
         Privacy
         -------
         Post-processing of what was released.
@@ -231,6 +237,11 @@ class Summary:
         tuple of objects
             As `odds_ratios`; empty where the table is not about logarithms of rates, or has no intervals.
 
+        Raises
+        ------
+        ValueError
+            A name in `steps` is that of no column of the table.
+
         Privacy
         -------
         Post-processing of what was released.
@@ -241,6 +252,9 @@ class Summary:
         if self.estimand is not estimand or self.obstacle:
             return ()
         lines = [line for line in self.lines if line.name not in {INTERCEPT, *self.parts}]
+        if unknown := set(steps or ()) - {line.name for line in lines}:
+            rule = f"must name columns of the table: {', '.join(line.name for line in lines)}"
+            raise ValueError(sentence("steps", rule, ", ".join(map(str, sorted(unknown, key=str)))))
         return tuple(_ratio(line, float((steps or {}).get(line.name, 1.0))) for line in lines)
 
     def __str__(self) -> str:

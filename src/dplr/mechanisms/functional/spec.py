@@ -299,7 +299,7 @@ class FunctionalMechanism(Tabled, Refitting):
         if self.intervals == "robust" and problem.n_rows is not None:
             check_persons(problem, problem.n_rows)
         if not problem.loss.slope:
-            remedy = 'Use mechanism="objective" or "output".'
+            remedy = 'Use mechanism="objective", "output", or "score" if it has intervals of this model.'
             rule = f'must be {models_with(lambda loss: loss.slope > 0)} with mechanism="fm"'
             raise ValueError(sentence("model", rule, model_of(problem.loss), remedy))
         if problem.l2 is not None and problem.n_rows is None:

@@ -161,7 +161,7 @@ def reading(plan: Plan, released: Mapping[str, Vector], coef: Vector, deviations
         center=coef,
         sizes=np.array(geometry.sizes),
         estimand=Estimand.LOG_ODDS,
-        n_rows=problem.n_rows,
+        n_rows=None if problem.neighbouring is Neighbouring.ADD_REMOVE else problem.n_rows,
         expansion=Expansion(geometry.row_norm, widths),
     )
 

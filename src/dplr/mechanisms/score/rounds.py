@@ -18,6 +18,7 @@ from dplr.mechanisms.score import defaults
 from dplr.mechanisms.score.losses import lengthened, of_round, query_of, query_of_squares, steepness
 from dplr.mechanisms.squares import squares_at
 from dplr.noise import Source
+from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.statement import Release
 from dplr.problem.cells import Cells, hot_columns, second_moments
 from dplr.problem.fit import Fit
@@ -226,7 +227,7 @@ def reading_of(plan: Plan, released: Part) -> Reading:
         center=point,
         sizes=np.array(geometry.sizes),
         estimand=plan.problem.loss.estimand,
-        n_rows=plan.problem.n_rows,
+        n_rows=None if plan.problem.neighbouring is Neighbouring.ADD_REMOVE else plan.problem.n_rows,
         robust=meat is not None,
         clustered=plan.problem.unit.person is not None,
         expansion=Expansion(geometry.row_norm * steepness(plan.problem.loss), widths),

@@ -29,7 +29,7 @@ from dplr.privacy.guarantees import Gaussian, Pure
 from dplr.privacy.law import Law
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
-from dplr.problem.losses import has_score, model_of, models_with
+from dplr.problem.losses import LOGISTIC, has_score, model_of, models_with
 from dplr.problem.outlook import GradientNoise
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
@@ -97,8 +97,8 @@ class ScoreRelease(Tabled):
     def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
         """Fix the rounds, their noise and the statement from public facts."""
         if delta == 0 and math.isfinite(eps):
-            remedy = "Gaussian noise has no pure guarantee: give delta, such as 1e-6, or use "
-            remedy += 'dplr.ObjectivePerturbation(intervals="on").'
+            remedy = "Gaussian noise has no pure guarantee: give delta, such as 1e-6"
+            remedy += ', or use dplr.ObjectivePerturbation(intervals="on").' if problem.loss == LOGISTIC else "."
             raise ValueError(sentence("delta", 'must be positive with mechanism="score"', delta, remedy))
         self.check(problem)
         problem = smooth(problem)
