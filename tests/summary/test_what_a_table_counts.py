@@ -77,3 +77,16 @@ def test_what_defines_an_estimand_stands_below_its_table():
 def test_a_ratio_of_a_column_that_is_not_there_is_refused():
     with pytest.raises(ValueError, match="`steps` must name columns of the table: column 0, column 1; got 'agee'"):
         fitted().summary().odds_ratios({"agee": 10})
+
+
+def test_a_missing_number_has_a_stated_comparison_and_the_residual_deviation_a_stated_law():
+    rows = X.copy()
+    rows[::3, 0] = np.nan
+    bounds = dplr.Bounds([{"lower": 0, "upper": 1, "missing": "indicator"}, (0, 1)], target=(-2, 4))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        options = {"model": "linear", "aim": "coefficients", "eps": 10.0, "delta": 1e-6, "bounds": bounds}
+        text = dplr.fit(rows, X @ [1.0, 2.0], **options).summary().to_text().replace("\n  ", " ")
+    assert "compared with one in the middle of its declared bounds" in text
+    assert "that of normal residuals: too short where they have heavy tails" in text
+    assert "middle of its declared bounds" not in fitted().summary().to_text().replace("\n  ", " ")

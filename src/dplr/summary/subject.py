@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dplr._kit.validation import check_positive, sentence
 from dplr.bounds.curves import Curve
+from dplr.bounds.kinds import Numeric
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import centred
 from dplr.inference.intervals import (
@@ -34,6 +35,8 @@ from dplr.summary.table import Line, Summary
 CLIPPED = "Numbers count as clipped to their bounds; the coefficients are those of the clipped columns."
 CURVES = "The line of a curve is its average slope; its knots are deviations from the line: see effects()."
 PARTS = "The line and the knots of a curve say something together alone: see effects()."
+MARKS = "A missing number is compared with one in the middle of its declared bounds, on the scale of its transform."
+_NORMAL = "The interval of the residual deviation is that of normal residuals: too short where they have heavy tails."
 # Below so many deviations of the noise a direction of the released matrix says little.
 _WEAK = 6.0
 # From here on a direction is more than noise, so that more rows make it longer; below, no row may have a part in it.
@@ -169,8 +172,9 @@ def notes_of(layout: Layout | None, names: Collection[str], references: Mapping[
     """The notes of a table about its columns: these names, compared with these references."""
     if layout is None:
         return []
+    marks = {f"{f} is missing" for f, c in zip(layout.features, layout.columns, strict=False) if isinstance(c, Numeric)}
     notes = centred(layout.products, layout.features), curves_note(layout, names, references)
-    return [CLIPPED, *filter(None, notes)]
+    return [CLIPPED, *filter(None, notes), *([MARKS] if marks & set(names) else [])]
 
 
 def curves_note(layout: Layout, names: Collection[str], references: Mapping[str, str]) -> str:
@@ -206,6 +210,7 @@ def summarise(
         references=dict(subject.references),
         notes=(
             *noted(subject.notes, subject.clipped),
+            *([_NORMAL] if statistics and reading.robust else []),
             _covers(reading, joint),
             *bound_words(subject, lines, effect_bound),
             *drowned_words(subject, statistics),
