@@ -339,7 +339,7 @@ def test_a_table_is_the_same_from_a_model_file(tmp_path):
     est = fitted(2.0).refit(columns=["age", "work"])
     dplr.save_model(est, tmp_path / "model.json")
     read = dplr.load_model(tmp_path / "model.json")
-    assert read.summary() == est.summary()
+    assert repr(read.summary()) == repr(est.summary())  # a statistic that cannot be said is nan
     assert str(read.summary()) == str(est.summary())
 
 
