@@ -68,7 +68,9 @@ def test_rows_are_clipped_as_in_predictions_and_the_band_of_one_row_is_its_contr
 
 
 def test_the_band_of_a_probability_is_that_of_the_log_odds_through_the_link():
-    est = fitted(eps=5.0, mechanism="score", delta=1e-6, labels=lambda pay: pay > 100, target=(False, True), n=20_000)
+    est = fitted(
+        eps=5.0, mechanism="score", delta=1e-6, labels=lambda pay: pay > 100, target=(False, True), n=20_000, seed=1
+    )  # fmt: skip
     table, _ = people(5)
     found = est.predict_interval(table)
     (line,) = est.contrast(f"(intercept) + {table.age[0]}*age + work={table.work[0]} + {table.hours[0]}*hours").lines
