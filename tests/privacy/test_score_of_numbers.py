@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from dplr.mechanisms import ScoreRelease
 from dplr.mechanisms.score.losses import smooth
 from dplr.mechanisms.score.noise import RATE_WEIGHT, round_anywhere
 from dplr.privacy import score_sensitivity
@@ -73,6 +74,17 @@ def test_the_hessian_of_a_huber_loss_is_free_up_to_its_weight_and_not_beyond():
     assert score_sensitivity.huber_score_add_remove(1.0, 0.41, 0.4) > 0.4
     assert score_sensitivity.huber_score_replace_one(1.0, 0.4 * math.sqrt(2), 0.4) == pytest.approx(0.8, rel=1e-15)
     assert score_sensitivity.huber_score_replace_one(1.0, 0.41 * math.sqrt(2), 0.4) > 0.8
+
+
+@pytest.mark.parametrize("relation", list(Neighbouring))
+def test_squares_of_scores_are_charged_for_the_largest_slope_over_its_power_of_two(relation):
+    """Huber, C = .3 and L = 1/2: (3/5)^2 of what rows would be charged for."""
+    geometry = Geometry(3, intercept=0.5)
+    plan = ScoreRelease().plan(Problem(huber_residual(0.3), geometry, relation, 1000, None, ()), 1.0, 1e-6)
+    rows = math.sqrt(2) if relation is Neighbouring.REPLACE_ONE else 1.0
+    block = plan.released["meat_diagonal"]
+    assert block.sensitivity == pytest.approx(0.36 * rows * geometry.row_norm**2, rel=1e-4)
+    assert block.sensitivity >= 0.36 * rows * geometry.row_norm**2
 
 
 def test_vectors_of_score_md():
