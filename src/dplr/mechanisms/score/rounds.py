@@ -59,7 +59,7 @@ def block_name(number: int, kind: str) -> str:
 
 def from_zero(problem: Problem) -> bool:
     """Whether the first sums are those at zero, which of labels are moments."""
-    return started(problem) is False and problem.loss.classification
+    return problem.loss.classification and not started(problem)
 
 
 def started(problem: Problem) -> bool:
