@@ -179,6 +179,7 @@ def test_strong_ridge_pulls_towards_the_public_coefficients(data, model):
     assert any("public coefficients [" in fact for fact in est.privacy_.assumptions)
 
 
+@pytest.mark.filterwarnings("ignore:rng is set")
 def test_public_model_helps_where_private_data_are_few(data):
     X, y = data
     public = dplr.fit(X[2000:], y[2000:], eps=math.inf, bounds=BOUNDS)
