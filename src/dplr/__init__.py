@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from dplr.problem.fit import History
     from dplr.problem.losses import Loss, margin_loss, residual_loss, smoothed_hinge
     from dplr.problem.plan import Plan
+    from dplr.quantiles.learned import LearnedBounds, LearnedColumn
+    from dplr.quantiles.release import learn_bounds
     from dplr.rows.streams.source import Stream
     from dplr.rows.tables.survey import Survey
     from dplr.summary.bands import PredictionIntervals
@@ -72,6 +74,8 @@ __all__ = [
     "History",
     "HuberRegressor",
     "HuberSVC",
+    "LearnedBounds",
+    "LearnedColumn",
     "Ledger",
     "LinearRegression",
     "LogisticRegression",
@@ -104,6 +108,7 @@ __all__ = [
     "compare",
     "fit",
     "fit_many",
+    "learn_bounds",
     "load_model",
     "load_moments",
     "margin_loss",
@@ -133,6 +138,8 @@ _HOMES = {
     "History": "dplr.problem.fit",
     "HuberRegressor": "dplr.estimators",
     "HuberSVC": "dplr.estimators",
+    "LearnedBounds": "dplr.quantiles.learned",
+    "LearnedColumn": "dplr.quantiles.learned",
     "Ledger": "dplr.ledger",
     "LinearRegression": "dplr.estimators",
     "LogisticRegression": "dplr.estimators",
@@ -163,6 +170,7 @@ _HOMES = {
     "compare": "dplr.estimators",
     "fit": "dplr.estimators",
     "fit_many": "dplr.estimators",
+    "learn_bounds": "dplr.quantiles.release",
     "load_model": "dplr.model_file",
     "load_moments": "dplr.moments.file",
     "margin_loss": "dplr.problem.losses",

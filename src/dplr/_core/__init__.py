@@ -7,6 +7,7 @@ themselves, so no guarantee rests on a check made elsewhere.
 """
 
 from dplr._core._arrow import arrow_piece, arrow_values
+from dplr._core._cells import FRACTION_BITS, POWERS, count_cells
 from dplr._core._clip import CLIPPED, ClippedRows
 from dplr._core._codes import NumberCodes, TextCodes
 from dplr._core._data_sums import CalledSums, NativeSums
@@ -26,9 +27,9 @@ from dplr._core._row_map import RowMap, built_paths, cpu_paths
 from dplr._core._values import Values, array_values
 
 __all__ = [
-    "CHUNK_ROWS", "CLIPPED", "CalledSums", "ClippedRows", "Feature", "Features", "IntegerSampler", "Knots", "LossRows",
-    "NativeSums", "NumberCodes", "RowMap", "TextCodes", "Values", "add_fine_gradient", "add_moments", "all_same",
-    "array_values", "arrow_piece", "arrow_values", "built_paths", "cpu_paths", "floor_limbs", "go_down",
+    "CHUNK_ROWS", "CLIPPED", "CalledSums", "ClippedRows", "FRACTION_BITS", "Feature", "Features", "IntegerSampler",
+    "Knots", "LossRows", "NativeSums", "NumberCodes", "POWERS", "RowMap", "TextCodes", "Values", "add_fine_gradient", "add_moments", "all_same",
+    "array_values", "arrow_piece", "arrow_values", "built_paths", "count_cells", "cpu_paths", "floor_limbs", "go_down",
     "gradients_of_many", "hash_integers", "hash_texts", "instruction_set", "minimise", "moments_work_size",
     "move_slots", "number_rows", "scan_rows",
 ]  # fmt: skip

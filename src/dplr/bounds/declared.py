@@ -16,6 +16,7 @@ from dplr.bounds.columns import Column, Numeric, Pair, check_keys, read_column, 
 from dplr.bounds.curves import curved
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import check_names, read_products, write_products
+from dplr.bounds.provenance import KEY, Provenance
 from dplr.bounds.scaling import Prep, ball_prep, box_prep, layout_prep
 from dplr.bounds.toml import KEYS, read_file, read_target, shown, write_file, write_target
 from dplr.bounds.units import UnitColumns
@@ -77,6 +78,8 @@ class Bounds:
         Name of the column of weights. Neither it nor `person` is a feature.
     weight_max : float or None, default=None
         Number to which weights are clipped. It is required with `weight`.
+    learned : mapping or None, default=None
+        How bounds were learned, as `learn_bounds` writes it.
 
     Raises
     ------
@@ -135,6 +138,7 @@ class Bounds:
         rows_per_person: int = 1,
         weight: str | None = None,
         weight_max: float | None = None,
+        learned: Mapping[str, Any] | None = None,
     ) -> None:
         self.names: tuple[str, ...] | None = None
         if isinstance(features, Mapping):
@@ -148,13 +152,14 @@ class Bounds:
             raise TypeError(sentence("bounds", "must be a mapping of names to pairs, or a list of pairs", features))
         if not values:
             raise ValueError(sentence("bounds", "must have at least one column", features))
-        labels = self.names if self.names is not None else range(len(values))
+        labels = self.names or range(len(values))
         self.columns = tuple(
             read_column(f"column {label!r}", value) for label, value in zip(labels, values, strict=True)
         )
         self._target = None if target is None else read_target(target)
         self.products = read_products(products, self.names, self.columns)
         self._units = UnitColumns.of(person, rows_per_person, weight, weight_max, self.names)
+        self._provenance = None if learned is None else Provenance.from_dict(learned)
         layout = self.layout
         if layout.width > MAX_FEATURES:
             rule = f"must have at most {MAX_FEATURES} columns, one per level"
@@ -225,7 +230,8 @@ class Bounds:
         if "features" not in values:
             raise ValueError(sentence("features", "is required", list(values)))
         units = asdict(UnitColumns.from_dict(values, None))
-        return cls(values["features"], target=values.get("target"), products=values.get("products", ()), **units)
+        options = {"target": values.get("target"), "products": values.get("products", ()), KEY: values.get(KEY)}
+        return cls(values["features"], **options, **units)
 
     def to_dict(self) -> dict[str, Any]:
         """Write plain values that `from_dict` reads back exactly.
@@ -235,11 +241,12 @@ class Bounds:
         dict
             Numbers, text, lists and dictionaries alone.
         """
-        written = [write_column(column) for column in self.columns]
-        features = written if self.names is None else dict(zip(self.names, written, strict=True))
+        features: Any = [write_column(column) for column in self.columns]
+        features = features if self.names is None else dict(zip(self.names, features, strict=True))
         products = {"products": write_products(self.products, self.names)} if self.products else {}
         target = {} if self._target is None else {"target": write_target(*self._target)}
-        return {"features": features} | products | self._units.to_dict() | target
+        learned = {} if self._provenance is None else {KEY: self._provenance.to_dict()}
+        return {"features": features} | products | self._units.to_dict() | target | learned
 
     def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
         """Write the text of a file that `from_toml` reads back exactly.
@@ -322,7 +329,7 @@ class Bounds:
     def layout(self) -> Layout:
         """The columns of the model. Private."""
         features = self.names or tuple(f"column {j}" for j in range(len(self.columns)))
-        return Layout(features, self.columns, self.names is not None, self.products)
+        return Layout(features, self.columns, self.names is not None, self.products, self._provenance)
 
     def __repr__(self) -> str:
         """Return the constructor call."""
@@ -336,13 +343,12 @@ class Bounds:
             arguments += f", products={write_products(self.products, self.names)}"
         for name, value in asdict(self._units).items():
             arguments += f", {name}={value!r}" if value != getattr(UnitColumns(), name) else ""
+        if self._provenance is not None:
+            arguments += f", {KEY}={self._provenance.to_dict()!r}"
         return f"Bounds({arguments})"
 
     def __eq__(self, other: object) -> bool:
-        """Compare values."""
-        if not isinstance(other, Bounds):
-            return NotImplemented
-        return self._values == other._values
+        return self._values == other._values if isinstance(other, Bounds) else NotImplemented
 
     def __hash__(self) -> int:
         """Hash the values."""
@@ -350,7 +356,7 @@ class Bounds:
 
     @property
     def _values(self) -> tuple[Any, ...]:
-        return self.names, self.columns, self._target, self.products, self._units
+        return self.names, self.columns, self._target, self.products, self._units, self._provenance
 
     @property
     def person(self) -> str | None:

@@ -10,6 +10,7 @@ from itertools import accumulate
 from dplr.bounds.curves import Curve
 from dplr.bounds.kinds import INDICATOR, Bins, Column, Levels, Numeric, Pair
 from dplr.bounds.products import Product
+from dplr.bounds.provenance import Provenance
 
 
 @dataclass(frozen=True)
@@ -22,12 +23,14 @@ class Layout:
     columns : what is known of each.
     named : whether names find the columns of a table; else their order does.
     products : of these columns; they come after all of them.
+    provenance : of learned bounds; None where all were declared.
     """
 
     features: tuple[str, ...]
     columns: tuple[Column, ...]
     named: bool
     products: tuple[Product, ...] = ()
+    provenance: Provenance | None = None
 
     @cached_property
     def plain(self) -> bool:
@@ -142,7 +145,7 @@ class Layout:
         ignored = [] if table is None or not self.named else [name for name in table if name not in set(self.features)]
         if ignored:
             facts.append(f"ignored columns: {', '.join(ignored)}")
-        return facts
+        return facts if self.provenance is None else [*facts, self.provenance.fact]
 
     @property
     def _products(self) -> list[tuple[int, Product]]:

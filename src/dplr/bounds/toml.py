@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from dplr._kit.validation import sentence
-from dplr.bounds import units
+from dplr.bounds import provenance, units
 from dplr.bounds.columns import Column, Numeric, check_keys, read_column, read_levels, read_number, write_column
 
 Target = tuple[str, tuple[Any, ...]]
 
-KEYS = ("features", "target", "products", *units.KEYS)
+KEYS = ("features", "target", "products", *units.KEYS, provenance.KEY)
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _TARGET_KEYS = ("classes", "lower", "upper", "threshold")
 _FORMS = "Give classes, or lower and upper, or threshold."
@@ -94,6 +94,8 @@ def write_file(values: Mapping[str, Any]) -> str:
             lines += ["[[features]]", *_entries(table), ""]
     if isinstance(target, Mapping):
         lines += ["[target]", *_entries(target), ""]
+    if provenance.KEY in values:
+        lines += [f"[{provenance.KEY}]", *_entries(values[provenance.KEY]), ""]
     return "\n".join(lines)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr.bounds.declared import MAX_FEATURES, Bounds
+from dplr.bounds.provenance import KEY as LEARNED
 from dplr.bounds.fourier import KERNELS, MOST_PAIRS, SEEDS, FourierMap
 from dplr.bounds.units import KEYS, UnitColumns
 from dplr.model_file.readers import choice, either, integer, label, label_list, list_of, number, table, text
@@ -26,6 +27,17 @@ _UNITS = {
     "rows_per_person": integer(2, 2**20),
     "weight": table({"column": text, "max": number(0.0, above=True)}),
 }
+_LEARNED = {
+    LEARNED: table(
+        {
+            "columns": list_of(text, 1),
+            "eps": number(0.0, above=True),
+            "delta": number(0.0),
+            "neighbouring": choice("replace_one", "add_remove"),
+            "outside": number(0.0, above=True),
+        }
+    )
+}
 _CLASSES = table({"type": choice(*_TYPES), "labels": label_list(2)})
 
 
@@ -39,7 +51,8 @@ def write_bounds(bounds: Bounds | None) -> dict[str, Any] | None:
         columns = [{"name": name} | column for name, column in columns.items()]
     products = {"products": values["products"]} if bounds.products else {}
     units = {key: values[key] for key in KEYS if key in values}
-    return {"columns": columns, "target": _plain_target(values.get("target"))} | products | units
+    learned = {LEARNED: values[LEARNED]} if LEARNED in values else {}
+    return {"columns": columns, "target": _plain_target(values.get("target"))} | products | units | learned
 
 
 def read_bounds(where: str, value: Any) -> Bounds | None:
@@ -49,7 +62,7 @@ def read_bounds(where: str, value: Any) -> Bounds | None:
     fields = {"columns": list_of(_column, 1), "target": _target}
     if isinstance(value, dict) and "products" in value:  # a file without products has no such key
         fields["products"] = _PRODUCTS
-    fields |= {key: reader for key, reader in _UNITS.items() if isinstance(value, dict) and key in value}
+    fields |= {key: reader for key, reader in (_UNITS | _LEARNED).items() if isinstance(value, dict) and key in value}
     values = table(fields)(where, value)
     named = ["name" in column for column in values["columns"]]
     if len(set(named)) > 1:
@@ -62,7 +75,7 @@ def read_bounds(where: str, value: Any) -> Bounds | None:
         features = dict(zip(names, features, strict=True))
     try:
         units = asdict(UnitColumns.from_dict(values, None))
-        return Bounds(features, values["target"], values.get("products", ()), **units)
+        return Bounds(features, values["target"], values.get("products", ()), **units, learned=values.get(LEARNED))
     except (ValueError, TypeError, OverflowError) as error:
         refuse(where, "must keep the rules of bounds", str(error))
 

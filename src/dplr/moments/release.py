@@ -258,7 +258,7 @@ def _narrowed(bounds: Bounds, columns: Sequence[str]) -> Bounds:
     values = bounds.to_dict()
     features = {name: value for name, value in values["features"].items() if name in set(columns)}
     products = [pair for pair in values.get("products", ()) if set(pair) <= set(columns)]
-    return Bounds(features, products=products)
+    return Bounds(features, products=products, learned=values.get("learned"))
 
 
 def _array(X: Any) -> NDArray[Any]:

@@ -1,0 +1,189 @@
+"""What each choice and each count of a release of bounds may cost, and its statement. Pure functions of public facts.
+
+Proofs: quantiles.md, theorems 1 to 3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dplr._kit.validation import sentence
+from dplr.privacy import count_sensitivity
+from dplr.privacy.calibration import LARGEST_UNITS
+from dplr.privacy.composition import exact, float_up, largest_rho, pure_rho
+from dplr.privacy.guarantees import Approx, Neighbouring, Pure
+from dplr.privacy.law import Law
+from dplr.privacy.statement import PrivacyStatement, Release
+from dplr.privacy.unit import Unit
+from dplr.quantiles import ABOUT
+
+# Shares of a column's eps: of its middle, of each end, and of the number of records outside.
+MIDDLE, END, OUTSIDE = Fraction(1, 5), Fraction(3, 10), Fraction(1, 5)
+# The least number of records times eps of a middle: below it a middle may lie far from all records.
+LEAST_MIDDLE = 50.0
+# A record has 2^30 units in cells, and 2^10 in what is released.
+CELL_UNITS, UNITS = 2**30, 2**10
+_MARGIN = 1 + 2.0**-40
+# By records times eps of an end: from where on ends lie so dense in a power of ten.
+_DENSER = ((150.0, 6), (1500.0, 12))
+# What a step outwards weighs in an exponent, least and most.
+_LEAST_STEP, _MOST_STEP = 0.7, 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What a release spends.
+
+    Attributes
+    ----------
+    column : eps of each column.
+    text_delta : the delta of the threshold of each column of text; 0 without one.
+    concentrated : whether choices are added up by zCDP.
+    """
+
+    column: Fraction
+    text_delta: float = 0.0
+    concentrated: bool = False
+
+    @property
+    def middle(self) -> Fraction:
+        """eps of the choice of a middle."""
+        return self.column * MIDDLE
+
+    @property
+    def end(self) -> Fraction:
+        """eps of the choice of an end."""
+        return self.column * END
+
+    @property
+    def outside(self) -> Fraction:
+        """eps of the number of records outside."""
+        return self.column * OUTSIDE
+
+
+def prices(eps: float, delta: float, numbers: int, texts: int) -> Prices:
+    """The larger eps of a column: an even share of eps, or what zCDP allows."""
+    plain = Prices(exact(eps) / (numbers + texts), _text_delta(delta, eps, texts))
+    if delta == 0:
+        return plain
+    half = delta / 2 if texts else delta
+    column = _largest_column(largest_rho(eps, half), numbers, texts)
+    return plain if column <= plain.column else Prices(column, _text_delta(delta / 2, eps, texts), True)
+
+
+def _text_delta(delta: float, eps: float, texts: int) -> float:
+    """The delta of each threshold, such that all add up to delta (quantiles.md, theorem 3)."""
+    return delta / (texts * (1 + math.exp(eps)) * _MARGIN) if texts else 0.0
+
+
+def _rho(column: float, numbers: int, texts: int) -> float:
+    """The rho of all choices and counts (quantiles.md, theorem 2)."""
+    chosen = float(MIDDLE) ** 2 + 2 * float(END) ** 2
+    one = column**2 * chosen / 8 + pure_rho(column * float(OUTSIDE))
+    return (numbers * one + texts * pure_rho(column)) * _MARGIN
+
+
+def _largest_column(rho: float, numbers: int, texts: int) -> Fraction:
+    """The largest eps of a column whose choices have this rho at most, rounded down."""
+    low, high = 0.0, 64.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _rho(middle, numbers, texts) <= rho else (low, middle)
+    return Fraction(low)
+
+
+def steps_of(records: float, price: Fraction) -> int:
+    """How dense ends lie, by a public rule of the records and the eps of an end."""
+    return next((steps for least, steps in reversed(_DENSER) if records * price >= least), 3)
+
+
+def step_weight(records: float, price: Fraction, outside: float) -> Fraction:
+    """What a step outwards weighs: more where it costs but a third of the share that may lie outside."""
+    weight = min(max(outside * records * float(price) / 3, _LEAST_STEP), _MOST_STEP)
+    return Fraction(round(weight * 64), 64)
+
+
+def noise_units(price: Fraction, sensitivity: int) -> int:
+    """Scale of discrete Laplace noise in units of 2^-10 records, rounded up."""
+    units = math.ceil(sensitivity / price)
+    if units > LARGEST_UNITS:
+        raise ValueError(sentence("eps", "is too small to release a number of records", float(price), "Use more."))
+    return units
+
+
+def threshold(price: Fraction, delta: float, changed: int, shared: bool) -> int:
+    """The least noisy number of records, in units, at which a text is released (quantiles.md, lemma 6).
+
+    Parameters
+    ----------
+    price : eps of the column.
+    delta : of the column.
+    changed : records that differ between neighbours.
+    shared : whether the rows of one unit may have several texts.
+    """
+    scale = noise_units(price, count_sensitivity.records_by_text(UNITS, changed))
+    one = UNITS - scale * math.log(delta)
+    many = 1 - scale * (math.log(delta) - math.log(UNITS)) if shared else 0.0
+    return math.ceil(max(one, many) * _MARGIN) + 1
+
+
+def check_enough(records: int, price: Prices, columns: int, eps: float) -> None:
+    """Refuse where noise would choose middles."""
+    enough = records * float(price.middle)
+    if enough >= LEAST_MIDDLE:
+        return
+    needed = float_up(exact(eps) * Fraction(LEAST_MIDDLE / enough).limit_denominator(1000))
+    rule = f"is too small to learn the bounds of {columns} columns from {records} records"
+    remedy = f"Use eps = {needed:.3g} or more, or fewer columns: declare those whose bounds a codebook has."
+    raise ValueError(sentence("eps", rule, eps, remedy))
+
+
+def statement_of(
+    eps: float, delta: float, price: Prices, neighbouring: Neighbouring, numbers: Sequence[str], texts: Sequence[str],
+    unit: Unit, assumptions: Sequence[str],
+) -> PrivacyStatement:  # fmt: skip
+    """The promise of a release."""
+    released = {}
+    if numbers:
+        record = count_sensitivity.records_outside(UNITS) / UNITS
+        units = noise_units(price.outside, count_sensitivity.records_outside(UNITS))
+        released["outside"] = Release(
+            (len(numbers),), record, Law.DISCRETE_LAPLACE, units / UNITS, 1 / UNITS, units=units
+        )
+    if texts:
+        record_texts = count_sensitivity.records_by_text(UNITS, neighbouring.records_changed)
+        units = noise_units(price.column, record_texts)
+        released["levels"] = Release(
+            (len(texts),), record_texts / UNITS, Law.DISCRETE_LAPLACE, units / UNITS, 1 / UNITS, units=units
+        )
+    pure = not texts and not price.concentrated
+    return PrivacyStatement(
+        mechanism=ABOUT.name,
+        eps=eps,
+        delta=0.0 if pure else delta,
+        guarantee=Pure(eps) if pure else Approx(eps, delta),
+        neighbouring=neighbouring,
+        released=released,
+        calibration=_calibration(price, numbers, texts),
+        assumptions=tuple(assumptions),
+        arithmetic=ABOUT.arithmetic,
+        reproducible=False,
+        unused_delta=delta if pure else 0.0,
+        unit=unit,
+        source=f"dplr quantiles.md, theorem {3 if texts else 2 if price.concentrated else 1}",
+    )
+
+
+def _calibration(price: Prices, numbers: Sequence[str], texts: Sequence[str]) -> str:
+    """The exponential mechanisms and the thresholds in words."""
+    parts = []
+    if numbers:
+        each = f"a middle at eps = {float(price.middle):.6g} and two ends at eps = {float(price.end):.6g} each"
+        parts.append(f"exponential mechanisms: for each of {len(numbers)} columns {each}")
+    if texts:
+        parts.append(f"{len(texts)} columns of text at eps = {float(price.column):.6g}, thresholds at delta = {price.text_delta:.6g}")
+    added = "zCDP" if price.concentrated else "their sum"
+    return f"{'; '.join(parts)}; added up by {added}"

@@ -1,0 +1,231 @@
+"""Learned bounds as a value: what was learned of each column, its cost, and the bounds that a fit takes."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from dplr._kit.validation import sentence
+from dplr.bounds.declared import Bounds
+from dplr.bounds.provenance import KEY, Provenance
+from dplr.bounds.toml import key_of
+from dplr.privacy.statement import PrivacyStatement
+from dplr.quantiles.grid import EPOCH, Kind
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedColumn:
+    """The bounds or the levels of one column.
+
+    Attributes
+    ----------
+    name : str
+        Name of the column.
+    kind : str
+        `"number"`, `"integer"`, `"date"`, `"duration"`, `"flag"` or `"levels"`. Dates are days since 1970-01-01, and
+        durations are days.
+    lower, upper : float or None
+        Bounds; None for levels.
+    outside : float or None
+        Noisy share of the records outside the bounds, which may be below 0; None for levels and flags.
+    outside_noise : float
+        Standard deviation of the noise of `outside`.
+    levels : tuple of str
+        Levels that enough records have, by name; empty for numbers.
+    shares : mapping of str to float
+        Noisy share of the records of each level.
+    reason : str
+        Why nothing can be said about the column; empty where something can.
+
+    Privacy
+    -------
+    Part of one release, which its statement describes. It may be published.
+
+    See Also
+    --------
+    dplr.learn_bounds : Learns the columns of a table.
+
+    Examples
+    --------
+    >>> import dplr, numpy as np, pandas as pd
+    >>> ages = pd.DataFrame({"age": np.random.default_rng(0).integers(18, 90, 20_000)})
+    >>> column = dplr.learn_bounds(ages, eps=1.0).columns[0]
+    >>> column.name, column.kind, column.lower < 30 < 70 < column.upper
+    ('age', 'integer', True)
+    """
+
+    name: str
+    kind: str
+    lower: float | None = None
+    upper: float | None = None
+    outside: float | None = None
+    outside_noise: float = 0.0
+    levels: tuple[str, ...] = ()
+    shares: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    reason: str = ""
+
+    @property
+    def declaration(self) -> dict[str, Any]:
+        """The column as bounds declare it; empty where nothing can be said."""
+        if self.reason:
+            return {}
+        if self.kind == Kind.LEVELS:
+            return {"levels": list(self.levels)}
+        return {"lower": self.lower, "upper": self.upper}
+
+    def __str__(self) -> str:
+        """Return the column in a line."""
+        if self.reason:
+            return f"{self.name}: cannot say: {self.reason}"
+        if self.kind == Kind.LEVELS:
+            return f"{self.name}: levels {', '.join(self.levels)}"
+        ends = f"{self._shown(self.lower)} to {self._shown(self.upper)}"
+        if self.outside is None:
+            return f"{self.name}: {ends}, a flag"
+        noise = f"{100 * self.outside:.1f} % of the records outside, +- {100 * self.outside_noise:.1f} % by noise"
+        return f"{self.name}: {ends} ({noise})"
+
+    def _shown(self, end: float | None) -> str:
+        if self.kind == Kind.DATE and end is not None:
+            return str(EPOCH + datetime.timedelta(days=end))
+        return f"{end:.12g}" + (" days" if self.kind == Kind.DURATION else "")
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedBounds:
+    """Bounds and levels of the columns of a table, learned by one private release.
+
+    Attributes
+    ----------
+    columns : tuple of LearnedColumn
+        What was learned, in the order of the table.
+    target : str or None
+        Name of the column that a model predicts; None for none.
+    share : float
+        Share of the records that may lie beyond each bound, as asked for.
+    privacy_ : dplr.PrivacyStatement
+        The promise of the release. Fits with these bounds cost their own eps besides.
+
+    Privacy
+    -------
+    Public from now on: it may be printed, saved and published.
+
+    See Also
+    --------
+    dplr.learn_bounds : Makes one.
+    dplr.Bounds : Bounds that a codebook has cost nothing.
+
+    Examples
+    --------
+    >>> import dplr, numpy as np, pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> people = pd.DataFrame({"age": rng.integers(18, 90, 20_000)})
+    >>> people["income"] = 300 * people["age"] + rng.normal(0, 3000, 20_000)
+    >>> learned = dplr.learn_bounds(people, target="income", eps=0.5)
+    >>> est = dplr.fit(people, "income", bounds=learned.bounds, eps=0.5)
+    >>> learned.privacy_.eps, est.privacy_.eps
+    (0.5, 0.5)
+    """
+
+    columns: tuple[LearnedColumn, ...]
+    target: str | None
+    share: float
+    privacy_: PrivacyStatement
+    _declared: Mapping[str, Any]
+
+    @property
+    def bounds(self) -> Bounds:
+        """The bounds for a fit, as a dplr.Bounds.
+
+        Raises
+        ------
+        ValueError
+            Nothing can be said about a column. Leave it out of the fit, or declare it: see `some`.
+        """
+        silent = [column for column in self.columns if column.reason]
+        if silent:
+            remedy = "Declare these columns from public knowledge, or fit without them: `some` has the others."
+            got = "; ".join(str(column) for column in silent)
+            raise ValueError(sentence("columns", "must all have bounds", got, remedy))
+        return self.some
+
+    @property
+    def some(self) -> Bounds:
+        """The bounds of the columns about which something can be said, as a dplr.Bounds.
+
+        Raises
+        ------
+        ValueError
+            Nothing can be said about any feature.
+        """
+        values = dict(self._declared)
+        spoken = [column for column in self.columns if not column.reason]
+        features = dict(values["features"])
+        features |= {column.name: column.declaration for column in spoken if column.name != self.target}
+        if not features:
+            raise ValueError(sentence("columns", "must have bounds of one feature at least", "none", "Use more eps."))
+        values = {**values, "features": features}
+        if self._provenance is not None:
+            values[KEY] = self._provenance.to_dict()
+        for column in spoken:
+            if column.name == self.target and column.kind != Kind.FLAG:
+                levels = {"classes": list(column.levels)}
+                values["target"] = levels if column.kind == Kind.LEVELS else column.declaration
+        return Bounds.from_dict(values)
+
+    @property
+    def _provenance(self) -> Provenance | None:
+        names = tuple(column.name for column in self.columns if not column.reason and column.kind != Kind.FLAG)
+        if not names:
+            return None
+        promise = self.privacy_
+        return Provenance(names, promise.eps, promise.delta, str(promise.neighbouring), self.share)
+
+    def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Write a bounds file, with what was learned of each column as comments.
+
+        Parameters
+        ----------
+        path : path-like or None, default=None
+            File to which the text is written too. None writes none.
+
+        Returns
+        -------
+        str
+            The text, which `Bounds.from_toml` reads. Columns about which nothing can be said are comments alone.
+
+        Raises
+        ------
+        ValueError
+            Nothing can be said about any feature.
+        FileExistsError
+            The file exists.
+        OSError
+            The file cannot be written.
+
+        Privacy
+        -------
+        The file may be published.
+        """
+        promise = self.privacy_
+        lines = [
+            "# Learned from private records: these bounds are a release, and no public knowledge.",
+            f"# It cost eps = {promise.eps:g}, delta = {promise.delta:g}; fits cost their own besides.",
+            *(f"# {column}" for column in self.columns),
+        ]
+        empty = [f"# [features.{key_of(column.name)}]  # cannot say" for column in self.columns if column.reason]
+        text = "\n".join([*lines, "", self.some.to_toml(), *empty]).rstrip() + "\n"
+        if path is not None:
+            with open(path, "x", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+        return text
+
+    def __str__(self) -> str:
+        """Return a line for each column."""
+        head = f"Bounds learned at eps = {self.privacy_.eps:g}, delta = {self.privacy_.delta:g}"
+        asked = f"{100 * self.share:g} % of the records may lie beyond each bound"
+        return "\n".join([f"{head}; {asked}", *(f"  {column}" for column in self.columns)])

@@ -1,0 +1,99 @@
+"""Middle, ends and the records outside of one column, chosen from its exact histogram. Proofs: quantiles.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dplr.noise import Source
+from dplr.privacy import count_sensitivity
+from dplr.quantiles.choice import choose
+from dplr.quantiles.grid import LAST, Counts, Kind, cell_of, lower_ends, middles, upper_ends
+from dplr.quantiles.law import CELL_UNITS, UNITS, Prices, noise_units, step_weight, steps_of
+
+# How many steps it weighs to go past zero: many numbers are never negative.
+_PAST_ZERO = 3
+_MIDDLES = middles()
+# Beyond the rounding of a product and a sum of floats.
+_UP, _DOWN = 1 + 2.0**-40, 1 - 2.0**-40
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The choices for one column.
+
+    Attributes
+    ----------
+    lower, upper : numbers of the public grid.
+    outside : noisy number of records outside.
+    """
+
+    lower: float
+    upper: float
+    outside: float
+
+
+def chosen_range(cells: Counts, kind: Kind, records: int, share: float, price: Prices, source: Source) -> Range:
+    """A middle, two ends, and the noisy number of records outside them.
+
+    Parameters
+    ----------
+    cells : (2 LAST + 1,) what records weigh in each cell, in units of 2^-30.
+    kind : of the column.
+    records : a public number of them.
+    share : of the records that may lie beyond each end.
+    price : of each choice.
+    source : of the noise.
+    """
+    below = np.concatenate([[0], np.cumsum(cells)])  # what lies in the cells before each
+    total = int(below[-1])
+    middle = _middle(below, records, price.middle, source)
+    steps, allowed = steps_of(records, price.end), int(share * records * CELL_UNITS)
+    weight = step_weight(records, price.end, share)
+    lows, highs = lower_ends(middle, kind, steps), upper_ends(middle, kind, steps)
+    beyond_low = [int(below[cell_of(end) + LAST]) for end in lows]
+    beyond_high = [total - int(below[cell_of(end) + LAST + 1]) for end in highs]
+    low = _end(lows, beyond_low, allowed, weight, price.end, source)
+    high = _end(highs, beyond_high, allowed, weight, price.end, source)
+    outside = (beyond_low[low] + beyond_high[high]) // (CELL_UNITS // UNITS)
+    units = noise_units(price.outside, count_sensitivity.records_outside(UNITS))
+    return Range(lows[low], highs[high], (outside + int(source.laplace(units, 1)[0])) / UNITS)
+
+
+def _middle(below: Counts, records: int, price: Fraction, source: Source) -> float:
+    """The value of a block of cells near the median, by the exponential mechanism."""
+    through = below[_MIDDLES.last + LAST + 1]
+    onwards = below[-1] - below[_MIDDLES.first + LAST]
+    half = records * CELL_UNITS // 2
+    costs = np.maximum(np.maximum(half - through, half - onwards), 0)
+    rate = price / count_sensitivity.range_of_distance(CELL_UNITS)
+    return _MIDDLES.value(_least(costs, rate, np.zeros(len(costs), np.int64), Fraction(0), source))
+
+
+def _end(
+    ends: list[float], beyond: list[int], allowed: int, weight: Fraction, price: Fraction, source: Source
+) -> int:
+    """The place of an end with few records beyond it, and few steps outwards."""
+    costs = np.maximum(np.array(beyond, np.int64) - allowed, 0)
+    return _least(costs, price / count_sensitivity.range_of_excess(CELL_UNITS), _steps(ends), weight, source)
+
+
+def _least(costs: Counts, rate: Fraction, steps: Counts, weight: Fraction, source: Source) -> int:
+    """A position with probability proportional to exp(-rate * cost - weight * step), exactly."""
+    rough = float(rate) * costs.astype(float) + float(weight) * steps
+    around = np.flatnonzero(rough <= rough.min() * _UP + 1e-9)
+    least = min(rate * int(costs[j]) + weight * int(steps[j]) for j in around.tolist())
+
+    def exponent(place: int) -> Fraction:
+        return rate * int(costs[place]) + weight * int(steps[place]) - least
+
+    return choose(rough * _DOWN - float(least) * _UP - 1e-9, exponent, source)
+
+
+def _steps(ends: list[float]) -> Counts:
+    """The number of steps from the first end to each; past zero it is larger."""
+    signs = np.sign(ends)
+    start = signs[0] or -signs[-1]
+    return np.arange(len(ends)) + _PAST_ZERO * ((signs != 0) & (signs != start))
