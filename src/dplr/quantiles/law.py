@@ -184,6 +184,7 @@ def _calibration(price: Prices, numbers: Sequence[str], texts: Sequence[str]) ->
         each = f"a middle at eps = {float(price.middle):.6g} and two ends at eps = {float(price.end):.6g} each"
         parts.append(f"exponential mechanisms: for each of {len(numbers)} columns {each}")
     if texts:
-        parts.append(f"{len(texts)} columns of text at eps = {float(price.column):.6g}, thresholds at delta = {price.text_delta:.6g}")
+        each = f"at eps = {float(price.column):.6g}, thresholds at delta = {price.text_delta:.6g}"
+        parts.append(f"{len(texts)} columns of text {each}")
     added = "zCDP" if price.concentrated else "their sum"
     return f"{'; '.join(parts)}; added up by {added}"

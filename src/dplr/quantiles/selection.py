@@ -72,9 +72,7 @@ def _middle(below: Counts, records: int, price: Fraction, source: Source) -> flo
     return _MIDDLES.value(_least(costs, rate, np.zeros(len(costs), np.int64), Fraction(0), source))
 
 
-def _end(
-    ends: list[float], beyond: list[int], allowed: int, weight: Fraction, price: Fraction, source: Source
-) -> int:
+def _end(ends: list[float], beyond: list[int], allowed: int, weight: Fraction, price: Fraction, source: Source) -> int:
     """The place of an end with few records beyond it, and few steps outwards."""
     costs = np.maximum(np.array(beyond, np.int64) - allowed, 0)
     return _least(costs, price / count_sensitivity.range_of_excess(CELL_UNITS), _steps(ends), weight, source)

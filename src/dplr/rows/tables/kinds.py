@@ -15,7 +15,7 @@ DATES, DURATIONS = (nw.Date, nw.Datetime), (nw.Duration,)
 
 
 def declared_kind(dtype: Any) -> str | None:
-    """The kind of a column: "integer", "number", "flag", "text", "date" or "duration"; None where its type is silent."""
+    """The kind of a column: "integer", "number", "flag", "text", "date" or "duration"; None for other types."""
     if dtype.is_integer():
         return "integer"
     if dtype.is_numeric():
