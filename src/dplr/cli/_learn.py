@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dplr._kit.validation import sentence
 from dplr.cli._faults import FILE, USAGE, blamed, visible
 from dplr.cli._files import check_output
 from dplr.cli._options import (
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="NAME=KIND",
     help="A column to learn, and what it holds: number, integer, levels (text), date, duration or flag; may be "
-    "repeated. Required for CSV, whose types are never read from the rows; of Parquet files all columns are the default.",
+    "repeated. Required for CSV, whose types are never read from the rows; of Parquet files all are the default.",
 )
 @click.option("--target", metavar="COLUMN", help="The column that models will predict, which is learned too.")
 @click.option(
@@ -130,16 +131,14 @@ def _text(learned: Any) -> str:
 
 
 def _kinds(texts: Sequence[str]) -> dict[str, str] | None:
-    """Kinds by names of columns, whose names may hold an equals sign themselves; None for all columns by their types."""
+    """Kinds by names of columns, whose names may hold an equals sign; None for all columns by their types."""
     from dplr.quantiles.grid import Kind
 
     pairs = [text.rpartition("=") for text in texts]
-    for name, _, kind in pairs:
-        if not name or kind not in list(Kind):
-            rule = f"`--column` must be NAME=KIND, and a kind one of {', '.join(Kind)}"
-            raise ValueError(f"{rule}; got {name}={kind}." if name else f"{rule}; got {kind}.")
+    if any(not name or kind not in list(Kind) for name, _, kind in pairs):
+        raise ValueError(sentence("--column", f"must be NAME=KIND, and a kind one of {', '.join(Kind)}", list(texts)))
     if len({name for name, _, _ in pairs}) < len(pairs):
-        raise ValueError(f"`--column` must name every column once; got {', '.join(texts)}.")
+        raise ValueError(sentence("--column", "must name every column once", list(texts)))
     return {name: kind for name, _, kind in pairs} or None
 
 
@@ -152,9 +151,8 @@ def _rows(
 
     files, types = named_files(path), column_types(path, form)
     if kinds is None and set(types.values()) == {"unknown"}:
-        raise ValueError(
-            "`--column` must name the columns of a CSV file and what they hold, such as --column age=integer."
-        )
+        rule = "must name the columns of a CSV file and what they hold"
+        raise ValueError(sentence("--column", rule, "none", "Write --column age=integer, and so on."))
     further = {name: Kind(text=True) for name in [units["person"]] if name}
     further |= {name: NUMBER for name in [units["sample_weight"]] if name}
     names = [name for name in (types if kinds is None else kinds) if name not in further]
