@@ -27,10 +27,10 @@ LEAST_MIDDLE = 50.0
 # A record has 2^30 units in cells, and 2^10 in what is released.
 CELL_UNITS, UNITS = 2**30, 2**10
 _MARGIN = 1 + 2.0**-40
-# By records times eps of an end: from where on ends lie so dense in a power of ten.
-_DENSER = ((150.0, 6), (1500.0, 12))
-# What a step outwards weighs in an exponent, least and most.
-_LEAST_STEP, _MOST_STEP = 0.7, 3.0
+# What a power of ten outwards weighs in an exponent: the records times the eps of an end over so many, within limits.
+_RECORDS_OF_A_DECADE, _LEAST_DECADE, _MOST_DECADE = 120.0, 2.1, 36.0
+# By the weight of a power of ten: how many ends lie in one.
+_DENSER = ((4.0, 6), (12.0, 12))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +95,17 @@ def _largest_column(rho: float, numbers: int, texts: int) -> Fraction:
     return Fraction(low)
 
 
-def steps_of(records: float, price: Fraction) -> int:
-    """How dense ends lie, by a public rule of the records and the eps of an end."""
-    return next((steps for least, steps in reversed(_DENSER) if records * price >= least), 3)
+def steps_outwards(records: float, price: Fraction) -> tuple[int, Fraction]:
+    """How many ends lie in a power of ten, and what a step outwards weighs, by a public rule.
 
-
-def step_weight(records: float, price: Fraction, outside: float) -> Fraction:
-    """What a step outwards weighs: more where it costs but a third of the share that may lie outside."""
-    weight = min(max(outside * records * float(price) / 3, _LEAST_STEP), _MOST_STEP)
-    return Fraction(round(weight * 64), 64)
+    Parameters
+    ----------
+    records : a public number of them.
+    price : eps of an end.
+    """
+    decade = min(max(records * float(price) / _RECORDS_OF_A_DECADE, _LEAST_DECADE), _MOST_DECADE)
+    steps = next((steps for least, steps in reversed(_DENSER) if decade >= least), 3)
+    return steps, Fraction(round(64 * decade / steps), 64)
 
 
 def noise_units(price: Fraction, sensitivity: int) -> int:

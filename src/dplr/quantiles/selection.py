@@ -11,7 +11,7 @@ from dplr.noise import Source
 from dplr.privacy import count_sensitivity
 from dplr.quantiles.choice import choose
 from dplr.quantiles.grid import LAST, Counts, Kind, cell_of, lower_ends, middles, upper_ends
-from dplr.quantiles.law import CELL_UNITS, UNITS, Prices, noise_units, step_weight, steps_of
+from dplr.quantiles.law import CELL_UNITS, UNITS, Prices, noise_units, steps_outwards
 
 # How many steps it weighs to go past zero: many numbers are never negative.
 _PAST_ZERO = 3
@@ -50,8 +50,7 @@ def chosen_range(cells: Counts, kind: Kind, records: int, share: float, price: P
     below = np.concatenate([[0], np.cumsum(cells)])  # what lies in the cells before each
     total = int(below[-1])
     middle = _middle(below, records, price.middle, source)
-    steps, allowed = steps_of(records, price.end), int(share * records * CELL_UNITS)
-    weight = step_weight(records, price.end, share)
+    allowed, (steps, weight) = int(share * records * CELL_UNITS), steps_outwards(records, price.end)
     lows, highs = lower_ends(middle, kind, steps), upper_ends(middle, kind, steps)
     beyond_low = [int(below[cell_of(end) + LAST]) for end in lows]
     beyond_high = [total - int(below[cell_of(end) + LAST + 1]) for end in highs]
