@@ -20,6 +20,7 @@ _BLOCK = 1 << 5
 EPOCH = datetime.date(1970, 1, 1)
 # Distances of an end from the middle, within a power of ten, from coarse to fine.
 STEPS = {
+    1: (1.0,),
     3: (1.0, 2.0, 5.0),
     6: (1.0, 1.5, 2.0, 3.0, 5.0, 7.0),
     12: (1.0, 1.2, 1.5, 1.8, 2.2, 2.7, 3.3, 4.0, 5.0, 6.0, 7.0, 8.5),

@@ -29,8 +29,10 @@ CELL_UNITS, UNITS = 2**30, 2**10
 _MARGIN = 1 + 2.0**-40
 # What a power of ten outwards weighs in an exponent: the records times the eps of an end over so many, within limits.
 _RECORDS_OF_A_DECADE, _LEAST_DECADE, _MOST_DECADE = 120.0, 2.1, 36.0
+# A third of it around a middle of 0: there are many zeros, and the other numbers may be of any size.
+_AROUND_ZERO = 3
 # By the weight of a power of ten: how many ends lie in one.
-_DENSER = ((4.0, 6), (12.0, 12))
+_DENSER = ((2.0, 3), (4.0, 6), (12.0, 12))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +97,18 @@ def _largest_column(rho: float, numbers: int, texts: int) -> Fraction:
     return Fraction(low)
 
 
-def steps_outwards(records: float, price: Fraction) -> tuple[int, Fraction]:
+def steps_outwards(records: float, price: Fraction, around_zero: bool) -> tuple[int, Fraction]:
     """How many ends lie in a power of ten, and what a step outwards weighs, by a public rule.
 
     Parameters
     ----------
     records : a public number of them.
     price : eps of an end.
+    around_zero : whether the middle is 0.
     """
     decade = min(max(records * float(price) / _RECORDS_OF_A_DECADE, _LEAST_DECADE), _MOST_DECADE)
-    steps = next((steps for least, steps in reversed(_DENSER) if decade >= least), 3)
+    decade /= _AROUND_ZERO if around_zero else 1
+    steps = next((steps for least, steps in reversed(_DENSER) if decade >= least), 1)
     return steps, Fraction(round(64 * decade / steps), 64)
 
 

@@ -50,7 +50,7 @@ def chosen_range(cells: Counts, kind: Kind, records: int, share: float, price: P
     below = np.concatenate([[0], np.cumsum(cells)])  # what lies in the cells before each
     total = int(below[-1])
     middle = _middle(below, records, price.middle, source)
-    allowed, (steps, weight) = int(share * records * CELL_UNITS), steps_outwards(records, price.end)
+    allowed, (steps, weight) = int(share * records * CELL_UNITS), steps_outwards(records, price.end, middle == 0)
     lows, highs = lower_ends(middle, kind, steps), upper_ends(middle, kind, steps)
     beyond_low = [int(below[cell_of(end) + LAST]) for end in lows]
     beyond_high = [total - int(below[cell_of(end) + LAST + 1]) for end in highs]
