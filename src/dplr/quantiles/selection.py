@@ -10,7 +10,7 @@ import numpy as np
 from dplr.noise import Source
 from dplr.privacy import count_sensitivity
 from dplr.quantiles.choice import choose
-from dplr.quantiles.grid import LAST, Counts, Kind, cell_of, lower_ends, middles, upper_ends
+from dplr.quantiles.grid import LAST, Counts, Kind, cell_of, lower_ends, middles, start_of, upper_ends
 from dplr.quantiles.law import CELL_UNITS, UNITS, Prices, noise_units, steps_outwards
 
 # How many steps it weighs to go past zero: many numbers are never negative.
@@ -52,13 +52,18 @@ def chosen_range(cells: Counts, kind: Kind, records: int, share: float, price: P
     middle = _middle(below, records, price.middle, source)
     allowed, (steps, weight) = int(share * records * CELL_UNITS), steps_outwards(records, price.end, middle == 0)
     lows, highs = lower_ends(middle, kind, steps), upper_ends(middle, kind, steps)
-    beyond_low = [int(below[cell_of(end) + LAST]) for end in lows]
-    beyond_high = [total - int(below[cell_of(end) + LAST + 1]) for end in highs]
+    beyond_low = [int(below[cell_of(end) + LAST + _inside(end)]) for end in lows]
+    beyond_high = [total - int(below[cell_of(end) + LAST + 1 - _inside(end)]) for end in highs]
     low = _end(lows, beyond_low, allowed, weight, price.end, source)
     high = _end(highs, beyond_high, allowed, weight, price.end, source)
     outside = (beyond_low[low] + beyond_high[high]) // (CELL_UNITS // UNITS)
     units = noise_units(price.outside, count_sensitivity.records_outside(UNITS))
     return Range(lows[low], highs[high], (outside + int(source.laplace(units, 1)[0])) / UNITS)
+
+
+def _inside(end: float) -> bool:
+    """Whether an end lies within its cell, whose records then count as beyond it."""
+    return abs(end) != start_of(cell_of(end))
 
 
 def _middle(below: Counts, records: int, price: Fraction, source: Source) -> float:
@@ -91,6 +96,7 @@ def _least(costs: Counts, rate: Fraction, steps: Counts, weight: Fraction, sourc
 
 def _steps(ends: list[float]) -> Counts:
     """The number of steps from the first end to each; past zero it is larger."""
-    signs = np.sign(ends)
+    signs = np.sign(np.array(ends)).astype(np.int64)
     start = signs[0] or -signs[-1]
-    return np.arange(len(ends)) + _PAST_ZERO * ((signs != 0) & (signs != start))
+    past = (signs != 0) & (signs != start)
+    return np.arange(len(ends), dtype=np.int64) + _PAST_ZERO * past.astype(np.int64)

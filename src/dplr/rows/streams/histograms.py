@@ -92,7 +92,7 @@ class HistogramPass:
         if "fault" in header:
             load(data)  # raises what the worker says
         state, texts = self.zero(), header.get("texts")
-        if not _is_texts(texts, len(self.texts)) or len(body) != 16 * header["cells"]:
+        if not isinstance(texts, list) or not _is_texts(texts, len(self.texts)) or len(body) != 16 * header["cells"]:
             raise ValueError("a worker's answer must be histograms of the columns that were asked for.")
         pairs = np.frombuffer(body, "<i8").reshape(2, -1).astype(np.int64)
         if pairs.size and (pairs.min() < 0 or pairs[0].max() >= state.cells.size):
@@ -165,13 +165,9 @@ def _header(line: bytes) -> dict[str, Any]:
     return header
 
 
-def _is_texts(texts: Any, count: int) -> bool:
+def _is_texts(texts: list[Any], count: int) -> bool:
     """Whether it is a weight for each text, of each column."""
-    return (
-        isinstance(texts, list)
-        and len(texts) == count
-        and all(
-            isinstance(sums, dict) and all(isinstance(weight, int) and weight > 0 for weight in sums.values())
-            for sums in texts
-        )
+    return len(texts) == count and all(
+        isinstance(sums, dict) and all(isinstance(weight, int) and weight > 0 for weight in sums.values())
+        for sums in texts
     )
