@@ -99,4 +99,5 @@ def _steps(ends: list[float]) -> Counts:
     signs = np.sign(np.array(ends)).astype(np.int64)
     start = signs[0] or -signs[-1]
     past = (signs != 0) & (signs != start)
-    return np.arange(len(ends), dtype=np.int64) + _PAST_ZERO * past.astype(np.int64)
+    steps: Counts = np.arange(len(ends), dtype=np.int64) + _PAST_ZERO * past
+    return steps
