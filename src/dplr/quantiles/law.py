@@ -27,10 +27,9 @@ LEAST_MIDDLE = 50.0
 # A record has 2^30 units in cells, and 2^10 in what is released.
 CELL_UNITS, UNITS = 2**30, 2**10
 _MARGIN = 1 + 2.0**-40
-# What a power of ten outwards weighs in an exponent: the records times the eps of an end over so many, within limits.
-_RECORDS_OF_A_DECADE, _LEAST_DECADE, _MOST_DECADE = 120.0, 2.1, 36.0
-# A third of it around a middle of 0: there are many zeros, and the other numbers may be of any size.
-_AROUND_ZERO = 3
+# What a power of ten outwards weighs in an exponent: the records times the eps of an end over so many, and at least so
+# much; less around a middle of 0, where there are many zeros, and the other numbers may be of any size.
+_DECADE, _DECADE_AROUND_ZERO, _MOST_DECADE = (40.0, 4.2), (110.0, 1.5), 36.0
 # By the weight of a power of ten: how many ends lie in one.
 _DENSER = ((2.0, 3), (4.0, 6), (12.0, 12))
 
@@ -106,9 +105,9 @@ def steps_outwards(records: float, price: Fraction, around_zero: bool) -> tuple[
     price : eps of an end.
     around_zero : whether the middle is 0.
     """
-    decade = min(max(records * float(price) / _RECORDS_OF_A_DECADE, _LEAST_DECADE), _MOST_DECADE)
-    decade /= _AROUND_ZERO if around_zero else 1
-    steps = next((steps for least, steps in reversed(_DENSER) if decade >= least), 1)
+    of_records, least = _DECADE_AROUND_ZERO if around_zero else _DECADE
+    decade = min(max(records * float(price) / of_records, least), _MOST_DECADE)
+    steps = next((steps for lowest, steps in reversed(_DENSER) if decade >= lowest), 1)
     return steps, Fraction(round(64 * decade / steps), 64)
 
 
