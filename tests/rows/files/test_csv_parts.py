@@ -69,7 +69,7 @@ def files(draw):
 
 
 REASONS = {
-    "encoding": "must be a Parquet file, or CSV in utf-8; it is neither",
+    "encoding": "must be Parquet, SPSS, Stata, or CSV in utf-8; it is none of them",
     "quotes": "must have quotes only around whole fields",
     "fields": "fields in every row; got",
     "numbers": "must hold numbers;",
@@ -190,7 +190,7 @@ def test_a_mark_of_utf_8_is_taken_away_before_the_header_alone(path, size):
 @pytest.mark.parametrize("size", [64, 1 << 20])
 def test_a_damaged_character_is_refused_in_a_column_that_nobody_wants(path, size):
     path.write_bytes(b"a,b\n" + b"1,x\n" * 10_000 + b"2,\xe9\n")
-    with pytest.raises(ValueError, match="must be a Parquet file, or CSV in utf-8; it is neither"):
+    with pytest.raises(ValueError, match="must be Parquet, SPSS, Stata, or CSV in utf-8; it is none of them"):
         table(path, {"a": NUMBER}, size)
 
 
