@@ -48,9 +48,9 @@ def check(
     """Say what a fit to DATA would refuse, and what looks wrong. Spends nothing and releases nothing.
 
     \b
-    dplr check people.csv --target income --bounds census.toml
+    dplr check people.csv --target income --bounds census.toml    (DATA is whatever `dplr fit` reads)
 
-    DATA is a file that `dplr fit` reads, or - for standard input. It shows missing values, shares outside the bounds, labels and levels that were not declared or are only spelt
+    It shows missing values, shares outside the bounds, labels and levels that were not declared or are only spelt
     otherwise, bounds in other units than the data, and bounds that are the extremes of the data; of persons their
     number, their rows and ids that look alike, and weights above their cap.
 

@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -40,7 +40,7 @@ def table_file(path: str) -> str:
 
 
 @contextlib.contextmanager
-def _copied(source: BinaryIO) -> Iterator[str]:
+def _copied(source: IO[bytes]) -> Iterator[str]:
     """The path of a copy, in a folder that nobody else can open. Rows are read more than once, and a pipe only once.
 
     Where the system shows open files by path, the copy has no name: it is gone however the process ends.
@@ -48,6 +48,7 @@ def _copied(source: BinaryIO) -> Iterator[str]:
     with contextlib.ExitStack() as opened:
         folder = opened.enter_context(tempfile.TemporaryDirectory(prefix="dplr-"))
         path = os.path.join(folder, "standard-input")
+        copy: IO[bytes]
         if os.path.isdir(_OPEN_FILES):
             copy = opened.enter_context(tempfile.TemporaryFile(dir=folder))
             os.symlink(f"{_OPEN_FILES}/{copy.fileno()}", path)

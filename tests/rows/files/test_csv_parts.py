@@ -151,6 +151,51 @@ def test_numbers_are_read_alike_on_the_quick_way(tmp_path, fields, spelling):
     assert found[0] == found[1]
 
 
+COMMAS = ["1,5", "1.5", "1.234,5", "1,234,5", ",5", "5,", "1,5e3", " 1,5 ", ".", ",", "-0,25", "1.", "nan(1,5)", " . "]
+
+
+@many
+@given(st.lists(st.text("0123456789+-.,eE ", max_size=8) | st.sampled_from(COMMAS) | FIELD, min_size=1, max_size=4),
+    st.sampled_from(["?", ".", "1,5"]))  # fmt: skip
+def test_decimal_commas_are_read_alike_on_both_ways_and_by_a_plain_reader(tmp_path, fields, spelling):
+    path = tmp_path / "people.csv"
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file, quoting=csv.QUOTE_ALL, delimiter=";").writerows(
+            [("a", "b"), *((each, each) for each in fields)]
+        )
+    found = []
+    for spellings in ((spelling,), (spelling, "98765,5")):
+        form = Format(delimiter=";", spellings=spellings, decimal=",")
+        read, told = outcome(path, {"a": REPLACED, "b": TEXT}, form=form)
+        found.append(([bits(value) for value in read["a"]], read["b"], told))
+    assert found[0] == found[1]
+    kinds = {"a": REPLACED, "b": TEXT}
+    expected, bad = plain_csv.read(path.read_bytes(), kinds, ";", (spelling,), ",")
+    assert found[0][:2] == ([bits(value) for value in expected["a"]], expected["b"])
+    assert bool(found[0][2]) == bool(bad["a"])
+
+
+def test_decimal_commas_have_nothing_between_thousands(path):
+    form = Format(delimiter=";", decimal=",")
+    path.write_text("a;b\n1,5;x\n-2;y\n,25;z\n")
+    assert table(path, {"a": NUMBER}, form=form)["a"].to_pylist() == [1.5, -2.0, 0.25]
+    for field in ("1.234,5", "1.5", "1,2,3"):
+        path.write_text(f"a;b\n1,5;x\n{field};y\n")
+        with pytest.raises(ValueError, match="1 of 2 fields are something else, the first in row 2 below the header. A "
+            "number has ',' before its decimals .see --decimal., and nothing between thousands"):  # fmt: skip
+            table(path, {"a": NUMBER}, form=form)
+    path.write_text("a;b\n1,5;x\n")
+    with pytest.raises(ValueError, match="A number has '.' before its decimals"):
+        table(path, {"a": NUMBER}, form=Format(delimiter=";"))
+
+
+def test_impossible_decimal_signs_are_refused():
+    with pytest.raises(ValueError, match="`decimal` must differ from the delimiter; got ','. .* --delimiter ';'"):
+        Format(decimal=",")
+    with pytest.raises(ValueError, match="`decimal` must be a full stop or a comma; got '_'"):
+        Format(decimal="_")
+
+
 def bits(value):
     return value if value is None else struct.pack("d", value)
 

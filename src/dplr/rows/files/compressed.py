@@ -36,7 +36,7 @@ class _Decompressed(io.RawIOBase):
 
 
 @contextlib.contextmanager
-def text_of(file: io.BufferedReader, path: str) -> Iterator[io.BufferedReader]:
+def text_of(file: io.BufferedReader, path: str) -> Iterator[io.BufferedReader[Any]]:
     """The text of a CSV file that stands at its beginning: the file itself, or what it has inside.
 
     Raises

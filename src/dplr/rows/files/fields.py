@@ -79,8 +79,8 @@ class Fields:
             return
         raise ValueError(
             f"column {name!r} of `{self._path}` must hold numbers; {fault}. A number has {self._form.decimal!r} before "
-            "its decimals (see --decimal) and nothing between thousands. Correct them, name them with --missing if they "
-            "mean a missing value, or check the column's table in the bounds."
+            "its decimals (see --decimal), and nothing between thousands. Correct them, name them with --missing if "
+            "they mean a missing value, or check the column's table in the bounds."
         )
 
     def _column(self, name: str, fields: Any) -> Any:

@@ -55,7 +55,7 @@ class Format:
     decimal: str = "."
 
     def __post_init__(self) -> None:
-        """Refuse impossible delimiters and decimal signs, and encodings in which one record may change how another is read."""
+        """Refuse impossible signs, and encodings in which one record may change how another is read."""
         if _codec(self.encoding) not in (*_UTF_8, *_SINGLE_BYTE):
             rule = "must be UTF-8, or one in which every byte is a character by itself, such as latin-1"
             remedy = "Convert the file to UTF-8 first, such as with iconv."

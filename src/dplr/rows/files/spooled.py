@@ -15,7 +15,7 @@ from dplr.rows.spill import Spill
 
 
 class CachedPart:
-    """A file of CSV, SPSS or Stata whose rows are written down when they are first read, and read from there afterwards.
+    """A file whose rows are written down when they are first read, and read from there afterwards.
 
     Parameters
     ----------

@@ -30,8 +30,8 @@ def read_table(data: Any, kinds: Mapping[str, Kind], form: Format) -> Any:
     Raises
     ------
     ValueError
-        A file is none of those that are read, a column is missing or occurs twice, a field is not a number, or there is no
-        row.
+        A file is none of those that are read, a column is missing or occurs twice, a field is not a number, or there is
+        no row.
     OSError
         A file cannot be read.
     MemoryError
