@@ -19,6 +19,7 @@ from dplr.rows.files.parquet import batch_size
 from dplr.rows.files.stamp import Stamp, missing_file
 
 _BATCH_ROWS = 1 << 15
+_TAG = b"<stata_dta>"
 _BEGINNING = 1 << 12  # bytes of the stamp
 # Formats by which a number is a date or a time. The library turns those into Python's.
 _DATE = {
@@ -146,6 +147,7 @@ def labelled_parts(path: str, kinds: Mapping[str, Kind], form: Format) -> list[L
 
 def dictionary_of(path: str, form: Format) -> Dictionary:
     """Read the dictionary alone; ValueError where the file is damaged."""
+    _check_end(path)
     _, facts = _library(path, path, form, metadataonly=True, user_missing=True)
     date = _DATE[file_kind(path)]
     variables = []
@@ -187,6 +189,16 @@ def _is_number(spelling: str) -> bool:
 def _within(value: Any, limits: Mapping[str, Any]) -> bool:
     """Whether a value lies in a range of missing values, which are of its own type."""
     return bool(limits["lo"] <= value <= limits["hi"])
+
+
+def _check_end(path: str) -> None:
+    """Refuse a file of Stata without its last tag. Labels are at the end, and the library does not miss them."""
+    with open(path, "rb") as file:
+        if file.read(len(_TAG)) != _TAG:
+            return
+        file.seek(max(os.path.getsize(path) - len(_TAG) - 1, 0))
+        if file.read() != _TAG.replace(b"<", b"</"):
+            raise ValueError(f"`{path}` must be a whole file of {STATA}; its end is missing. Write it anew.")
 
 
 def _beginning(path: str) -> bytes:
