@@ -240,6 +240,8 @@ def test_a_large_text_in_a_small_archive_is_streamed(folder, seeded, monkeypatch
     monkeypatch.setattr(_rows, "_SMALL", os.path.getsize("people.csv.gz"))
     monkeypatch.setattr(_rows, "read_table", None)
     assert fit("people.csv.gz") == model
+    monkeypatch.setattr(_rows, "_SMALL", os.path.getsize("people.zsav"))
+    assert fit("people.zsav") == model
 
 
 def test_ids_and_weights_of_labelled_files(folder):

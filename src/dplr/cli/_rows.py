@@ -63,7 +63,7 @@ def read_rows(
     files: Sequence[str], kinds: Mapping[str, Kind], target: str, form: Format, keep: str | None
 ) -> tuple[Any, Any]:
     """X and y of the rows: a table and its target, or a stream and the name of its target."""
-    if len(files) == 1 and _is_small(files[0]):
+    if len(files) == 1 and _is_small(files[0], form):
         table = read_table(files[0], kinds, form)
         return table.drop_columns([target]), table[target]
     from dplr.rows.streams.source import Stream, file_parts
@@ -71,11 +71,14 @@ def read_rows(
     return Stream(file_parts(files, list(kinds), kinds, form, keep=keep), keep=keep), target
 
 
-def _is_small(path: str) -> bool:
-    """Whether a file, or the text of one that is compressed, has at most `_SMALL` bytes."""
-    from dplr.rows.files.beginnings import file_codec
+def _is_small(path: str, form: Format) -> bool:
+    """Whether a file has at most `_SMALL` bytes, also once it is decompressed."""
+    from dplr.rows.files.beginnings import SPSS, STATA, file_codec, file_kind
     from dplr.rows.files.compressed import text_size
+    from dplr.rows.files.labelled import dictionary_of
 
     if os.path.getsize(path) > _SMALL:
         return False
+    if file_kind(path) in (SPSS, STATA):
+        return dictionary_of(path, form).size <= _SMALL
     return file_codec(path) is None or text_size(path, _SMALL) <= _SMALL

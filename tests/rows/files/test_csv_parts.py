@@ -20,6 +20,7 @@ import plain_csv
 from dplr import DataWarning
 from dplr.rows.files import lines
 from dplr.rows.files.csv import csv_parts, csv_schema
+from dplr.rows.files.fields import Fields
 from dplr.rows.files.kinds import AS_WRITTEN, NUMBER, Format, Kind
 
 REPLACED, TEXT, LEVELS = Kind(False, replaced=True), Kind(True), Kind(True, empty=False)
@@ -187,6 +188,14 @@ def test_decimal_commas_have_nothing_between_thousands(path):
     path.write_text("a;b\n1,5;x\n")
     with pytest.raises(ValueError, match="A number has '.' before its decimals"):
         table(path, {"a": NUMBER}, form=Format(delimiter=";"))
+
+
+def test_a_column_without_decimal_commas_leaves_the_quick_way_alone(path):
+    form = Format(delimiter=";", decimal=",")
+    path.write_text("a;b\n1.5;1,5\n2;2,5\n")
+    found = Fields(str(path), {"a": REPLACED, "b": NUMBER}, form)
+    found.learn(pa.table({"a": ["1.5", "2"], "b": ["1,5", "2,5"]}))
+    assert (found.slow, found.quick) == ({"a"}, True)
 
 
 def test_impossible_decimal_signs_are_refused():

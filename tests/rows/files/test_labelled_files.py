@@ -112,7 +112,8 @@ def test_the_dictionary_is_read_without_a_row(path, monkeypatch):
         "age": Declared("number"), "sex": Declared("unknown", ("male", "female")), "name": Declared("text"),
         "born": Declared("text"), "seen": Declared("text"),
     }  # fmt: skip
-    assert dictionary_of(str(path), Format()).rows == 8
+    dictionary = dictionary_of(str(path), Format())
+    assert (dictionary.rows, dictionary.size) == (8, 8 * 8 * 5)
 
 
 def test_missing_columns_and_missing_libraries_are_named(path, monkeypatch):

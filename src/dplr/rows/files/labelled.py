@@ -6,6 +6,7 @@ value is read by itself, with the dictionary and the bounds alone.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -50,6 +51,11 @@ class Dictionary:
 
     variables: tuple[tuple[str, Variable], ...]
     rows: int | None
+
+    @property
+    def size(self) -> float:
+        """Bytes of the rows with eight for each value, as a compressed file does not show them."""
+        return math.inf if self.rows is None else 8.0 * self.rows * len(self.variables)
 
 
 @dataclass(frozen=True, slots=True)
