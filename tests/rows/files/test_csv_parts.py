@@ -182,11 +182,11 @@ def test_decimal_commas_have_nothing_between_thousands(path):
     assert table(path, {"a": NUMBER}, form=form)["a"].to_pylist() == [1.5, -2.0, 0.25]
     for field in ("1.234,5", "1.5", "1,2,3"):
         path.write_text(f"a;b\n1,5;x\n{field};y\n")
-        with pytest.raises(ValueError, match="1 of 2 fields are something else, the first in row 2 below the header. A "
-            "number has ',' before its decimals .see --decimal., and nothing between thousands"):  # fmt: skip
+        with pytest.raises(ValueError, match=r"1 of 2 fields are something else, the first in row 2 below the header. "
+            r"A number has ',' before its decimals .see --decimal., and nothing between thousands"):  # fmt: skip
             table(path, {"a": NUMBER}, form=form)
     path.write_text("a;b\n1,5;x\n")
-    with pytest.raises(ValueError, match="A number has '.' before its decimals"):
+    with pytest.raises(ValueError, match=r"A number has '.' before its decimals"):
         table(path, {"a": NUMBER}, form=Format(delimiter=";"))
 
 
@@ -199,7 +199,7 @@ def test_a_column_without_decimal_commas_leaves_the_quick_way_alone(path):
 
 
 def test_impossible_decimal_signs_are_refused():
-    with pytest.raises(ValueError, match="`decimal` must differ from the delimiter; got ','. .* --delimiter ';'"):
+    with pytest.raises(ValueError, match=r"`decimal` must differ from the delimiter; got ','. .* --delimiter ';'"):
         Format(decimal=",")
     with pytest.raises(ValueError, match="`decimal` must be a full stop or a comma; got '_'"):
         Format(decimal="_")

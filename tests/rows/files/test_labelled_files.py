@@ -4,6 +4,7 @@ import datetime
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,6 @@ import pyarrow as pa
 import pyreadstat
 import pytest
 
-from dplr.rows.files import labelled
 from dplr.rows.files.kinds import AS_WRITTEN, NUMBER, Format, Kind
 from dplr.rows.files.labelled import Variable, dictionary_of, labelled_parts, text_of_value
 from dplr.rows.files.sources import files_of, parts_of, schema_of
@@ -62,8 +62,7 @@ def path(request, tmp_path):
 
 def table(path, kinds, form=None, **options):
     (part,) = labelled_parts(str(path), kinds, form or Format())
-    assert not options or (part := labelled.replace(part, **options))
-    return pa.Table.from_batches(list(part.batches())).to_pydict()
+    return pa.Table.from_batches(list(replace(part, **options).batches())).to_pydict()
 
 
 def test_columns_are_codes_or_labels_as_the_bounds_say(path):
@@ -117,7 +116,7 @@ def test_the_dictionary_is_read_without_a_row(path, monkeypatch):
 
 
 def test_missing_columns_and_missing_libraries_are_named(path, monkeypatch):
-    with pytest.raises(ValueError, match="must have a column for agee; its header has age, sex, .* Did you mean age"):
+    with pytest.raises(ValueError, match=r"must have a column for agee; its header has age, sex, .* Did you mean age"):
         labelled_parts(str(path), {"agee": NUMBER}, Format())
     monkeypatch.setitem(sys.modules, "pyreadstat", None)
     with pytest.raises(ModuleNotFoundError, match=r'needs pyreadstat. Install it with: pip install "dplr\[offices\]"'):
@@ -135,7 +134,7 @@ def test_a_file_that_is_cut_off_is_refused(path):
 
 def test_a_file_that_changes_is_refused(path):
     (part,) = labelled_parts(str(path), {"age": NUMBER}, Format())
-    started = labelled.replace(part, batch_rows=3).batches()
+    started = replace(part, batch_rows=3).batches()
     next(started)
     os.utime(path, ns=(0, 1))
     for again in (started, part.batches()):
@@ -201,7 +200,7 @@ def test_a_fault_of_the_reader_quotes_no_value(tmp_path, monkeypatch):
         raise OverflowError("date value 12345 out of range")
 
     monkeypatch.setattr(pyreadstat, "read_sav", overflow)
-    with pytest.raises(ValueError, match="must be a whole file of SPSS. Write it anew, or as CSV") as told:
+    with pytest.raises(ValueError, match=r"must be a whole file of SPSS. Write it anew, or as CSV") as told:
         list(part.batches())
     assert "12345" not in str(told.value)
 
