@@ -106,7 +106,7 @@ class LabelledPart:
             data, _ = _library(self.path, self.stamp.place, self.form, usecols=names, row_offset=rows, row_limit=most)
             count = len(data[names[0]])
             rows += count
-            columns = [self._column(data[name], place) for place, name in enumerate(names)]
+            columns = [self._column(list(data[name]), place) for place, name in enumerate(names)]
             yield pa.RecordBatch.from_arrays(columns, names)
             if count < most or rows == self.rows:
                 break
