@@ -42,11 +42,11 @@ def init(
     check_output(output, overwrite, (data,))
     with blamed(FILE):
         declared = column_types(table_file(data), form)
-    columns = {name: each.kind for name, each in declared.items()}
+    columns = {name: column.kind for name, column in declared.items()}
     if target is not None and target not in columns:
         raise Refused(f"`--target` must be a column of `{data}`; got {target!r}.", USAGE)
     from dplr.bounds.skeleton import skeleton
 
-    labels = {name: each.labels for name, each in declared.items()}
+    labels = {name: column.labels for name, column in declared.items()}
     write(output, skeleton(columns, target, labels).encode())
     note(f"Wrote {output}: {len(columns)} columns. Fill in what is public about them, from a codebook.")

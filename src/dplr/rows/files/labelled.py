@@ -89,8 +89,8 @@ class LabelledPart:
     def chosen(self, columns: Sequence[str]) -> LabelledPart:
         """The part with these columns alone."""
         kinds, variables = dict(self.kinds), dict(zip(dict(self.kinds), self.variables, strict=True))
-        chosen = tuple((name, kinds[name]) for name in columns)
-        return replace(self, kinds=chosen, variables=tuple(variables[name] for name in columns))
+        pairs = tuple((name, kinds[name]) for name in columns)
+        return replace(self, kinds=pairs, variables=tuple(variables[name] for name in columns))
 
     def batches(self) -> Iterator[Any]:
         """Record batches; ValueError where the file is not what it was, or is damaged."""
@@ -121,7 +121,7 @@ class LabelledPart:
 
         (_, kind), variable, spellings = self.kinds[place], self.variables[place], self.form.spellings
         if not kind.text:
-            gaps = {float(each) for each in spellings if _is_number(each)}
+            gaps = {float(spelling) for spelling in spellings if _is_number(spelling)}
             present = [None if value in gaps else value for value in values] if gaps else values
             return pa.array(present, pa.float64(), from_pandas=True)
         missing = set() if kind.copied else {*spellings, *([""] if kind.empty else [])}
@@ -147,8 +147,8 @@ def labelled_parts(path: str, kinds: Mapping[str, Kind], form: Format) -> list[L
             remedy = "Declare its levels in the bounds, or write it as a number."
             raise ValueError(f"column {name!r} of `{path}` must hold numbers; its dictionary says {got}. {remedy}")
     stamp = Stamp.of(path, _beginning(path))
-    chosen = tuple(variables[name] for name in kinds)
-    return [LabelledPart(path, stamp, tuple(kinds.items()), chosen, form, dictionary.rows)]
+    columns = tuple(variables[name] for name in kinds)
+    return [LabelledPart(path, stamp, tuple(kinds.items()), columns, form, dictionary.rows)]
 
 
 def dictionary_of(path: str, form: Format) -> Dictionary:
@@ -163,7 +163,7 @@ def dictionary_of(path: str, form: Format) -> Dictionary:
         labels = {
             value: label
             for value, label in facts.variable_value_labels.get(name, {}).items()
-            if label and (text or not isinstance(value, str)) and not any(_within(value, each) for each in ranges)
+            if label and (text or not isinstance(value, str)) and not any(_within(value, limits) for limits in ranges)
         }
         is_date = not text and date.match(facts.original_variable_types[name] or "") is not None
         variables.append((name, Variable(text, is_date, labels)))

@@ -18,7 +18,7 @@ from dplr.rows.files.sources import files_of, parts_of, schema_of
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What a file says of a column: "number", "text" or "unknown", and its value labels."""
+    """A column as its file declares it: "number", "text" or "unknown", and its value labels."""
 
     kind: str
     labels: tuple[str, ...] = ()
