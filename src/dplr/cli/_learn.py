@@ -13,6 +13,7 @@ from dplr.cli._files import check_output
 from dplr.cli._options import (
     EXISTING,
     RELATIONS,
+    TABLE,
     delta_option,
     eps_option,
     format_options,
@@ -24,8 +25,8 @@ from dplr.cli._options import (
     told,
 )
 from dplr.cli._paying import check_price, paid, payer, saved, uninterrupted, unspent
-from dplr.cli._rows import named_files
-from dplr.cli._tables import column_types, format_of
+from dplr.cli._rows import named_files, table_file
+from dplr.cli._tables import column_types
 from dplr.cli._units import unit_options, units_of
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Learn bounds from private rows: a release that costs eps.")
-@click.argument("data", type=EXISTING)
+@click.argument("data", type=TABLE)
 @eps_option(required=True)
 @delta_option
 @click.option(
@@ -72,10 +73,9 @@ if TYPE_CHECKING:
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but warnings and errors.")
 def learn(
     data: str, columns: tuple[str, ...], bounds: str | None, ledger_path: str | None, share: str | None,
-    label: str | None, output: str, overwrite: bool, encoding: str, delimiter: str, spellings: tuple[str, ...],
-    quiet: bool, **options: Any,
+    label: str | None, output: str, overwrite: bool, form: Format, quiet: bool, **options: Any,
 ) -> None:  # fmt: skip
-    """Learn the bounds of columns of DATA, a CSV or Parquet file, and write a bounds file.
+    """Learn the bounds of columns of DATA, a file that `dplr fit` reads or - for standard input: a bounds file.
 
     \b
     dplr bounds learn people.csv --eps 0.1 --ledger budget.db --column age=integer --column income=number -o census.toml
@@ -86,7 +86,6 @@ def learn(
     """
     check_output(output, overwrite, (data, bounds, ledger_path))
     with blamed(USAGE):
-        form = format_of(encoding, delimiter, spellings)
         kinds = _kinds(columns)
         units = units_of(options)
     ledger = payer(ledger_path, label, share)
@@ -149,7 +148,8 @@ def _rows(
     from dplr.rows.files.kinds import NUMBER, Kind
     from dplr.rows.streams.source import Stream, file_parts
 
-    files, types = named_files(path), column_types(path, form)
+    file = table_file(path)
+    files, types = named_files(file), {name: column.kind for name, column in column_types(file, form).items()}
     if kinds is None and set(types.values()) == {"unknown"}:
         rule = "must name the columns of a CSV file and what they hold"
         raise ValueError(sentence("--column", rule, "none", "Write --column age=integer, and so on."))
