@@ -27,7 +27,7 @@ from dplr.cli._options import (
 from dplr.cli._paying import check_price, paid, payer, saved, uninterrupted, unspent
 from dplr.cli._rows import named_files, table_file
 from dplr.cli._tables import column_types
-from dplr.cli._units import unit_options, units_of
+from dplr.cli._units import unit_kinds, unit_options, units_of
 
 if TYPE_CHECKING:
     from dplr.rows.files.kinds import Format
@@ -91,15 +91,17 @@ def learn(
     ledger = payer(ledger_path, label, share)
     job = None if ledger is None else ledger.job()
     with told():
+        import dplr
         from dplr.estimators._base import source_of
         from dplr.ledger.handle import as_ledger
         from dplr.quantiles.release import planned
 
         with unspent():
             with blamed(FILE):
-                rows, kinds = _rows(data, kinds, units, form)
+                declared = None if bounds is None else dplr.Bounds.from_toml(bounds)
+                rows, kinds = _rows(data, kinds, _unit_kinds(units, declared), form)
             with blamed(USAGE):
-                release = planned(rows, columns=kinds, bounds=bounds, **units, **options)
+                release = planned(rows, columns=kinds, bounds=declared, **units, **options)
                 check_price(ledger, ledger_path, release.plan.statement)
         learned = paid(job, lambda: release.paid(as_ledger(job), source_of(None)))
     with uninterrupted():
@@ -141,11 +143,21 @@ def _kinds(texts: Sequence[str]) -> dict[str, str] | None:
     return {name: kind for name, _, kind in pairs} or None
 
 
+def _unit_kinds(units: dict[str, Any], declared: Bounds | None) -> dict[str, Kind]:
+    """The kinds of the columns of ids and weights."""
+    from dplr.rows.files.kinds import NUMBER, Kind
+
+    if declared is not None:
+        return unit_kinds(units, declared)
+    columns = {units["person"]: Kind(text=True), units["sample_weight"]: NUMBER}
+    return {name: kind for name, kind in columns.items() if name is not None}
+
+
 def _rows(
-    path: str, kinds: dict[str, str] | None, units: dict[str, Any], form: Format
+    path: str, kinds: dict[str, str] | None, further: dict[str, Kind], form: Format
 ) -> tuple[Any, dict[str, str] | None]:
     """The rows as a stream, and the kinds of the columns that are learned."""
-    from dplr.rows.files.kinds import NUMBER, Kind
+    from dplr.rows.files.kinds import Kind
     from dplr.rows.streams.source import Stream, file_parts
 
     file = table_file(path)
@@ -153,8 +165,6 @@ def _rows(
     if kinds is None and set(types.values()) == {"unknown"}:
         rule = "must name the columns of a CSV file and what they hold"
         raise ValueError(sentence("--column", rule, "none", "Write --column age=integer, and so on."))
-    further = {name: Kind(text=True) for name in [units["person"]] if name}
-    further |= {name: NUMBER for name in [units["sample_weight"]] if name}
     names = [name for name in (types if kinds is None else kinds) if name not in further]
     of_file = {name: Kind(text=kinds is not None and kinds[name] == "levels") for name in names}
     return Stream(file_parts(files, [*names, *further], of_file | further, form)), kinds
