@@ -30,7 +30,8 @@ from dplr.cli._tables import column_types
 from dplr.cli._units import unit_kinds, unit_options, units_of
 
 if TYPE_CHECKING:
-    from dplr.rows.files.kinds import Format
+    from dplr.bounds.declared import Bounds
+    from dplr.rows.files.kinds import Format, Kind
 
 
 @click.command(short_help="Learn bounds from private rows: a release that costs eps.")
