@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     )
     from dplr.model_file.file import load_model, save_model
     from dplr.model_file.strict_json import ModelFileError
+    from dplr.moments.description import MomentTable
     from dplr.moments.file import load_moments
     from dplr.moments.model import MomentModel
     from dplr.moments.release import release_moments
@@ -79,6 +80,7 @@ __all__ = [
     "MarginClassifier",
     "ModelFileError",
     "MomentModel",
+    "MomentTable",
     "NoPrivacy",
     "NoisyGradientDescent",
     "ObjectivePerturbation",
@@ -140,6 +142,7 @@ _HOMES = {
     "MarginClassifier": "dplr.estimators",
     "ModelFileError": "dplr.model_file",
     "MomentModel": "dplr.moments.model",
+    "MomentTable": "dplr.moments.description",
     "NoPrivacy": "dplr.mechanisms",
     "NoisyGradientDescent": "dplr.mechanisms",
     "ObjectivePerturbation": "dplr.mechanisms",
