@@ -5,12 +5,12 @@ No law of the columns is assumed, only that each lies in its range [l, h]. With 
 - s^2 <= (h - m)(m - l) (Bhatia and Davis 2000). The interval of a mean is the set of m that are close enough for a
   variance of k (h - m)(m - l), k the released share of that bound: Wilson's interval where k is 1, as for flags.
 - With R = max(h - m, m - l) and r = min of the two, E(x - m)^4 <= `fourth`. Proof: for t = (r - R)/2 the polynomial
-  (x - m + u)^2 (R - x + m)(x - m + w) is at least 0 in the range, with u = -t and w = r, or with u = s^2/R, which is the
-  place of the other point of a law on two points, and w = R - 2u >= r. Its mean is a bound of the fourth moment, as its
-  cubic term is 0. Both bounds are attained: by laws on three points, and on two.
+  (x - m + u)^2 (R - x + m)(x - m + w) is at least 0 in the range, with u = -t and w = r, or with u = s^2/R, the place
+  of the other point of a law on two points, and w = R - 2u >= r. Its mean bounds the fourth moment, as its cubic term
+  is 0. Both bounds are attained: by laws on three points, and on two.
 - The interval of a variance is the set of s^2 that are close enough where its sampling variance grows with s^2.
 - A row moves a correlation c of z_j and z_k, both standardised, by z_j z_k - c (z_j^2 + z_k^2)/2. Its variance is
-  bounded by `correlation_scatter`. The interval is Fieller's: the covariance less c times both deviations is close to 0.
+  bounded by `correlation_scatter`. The interval is Fieller's: the covariance less c times both deviations is near 0.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr.inference.determination import (
-    CLEAR,
     NOTHING,
     Residual,
     Squares,
@@ -35,6 +34,9 @@ from dplr.inference.noise import weights
 
 Array = NDArray[np.float64]
 Ends = tuple[float, float, float]
+# Both variances of a correlation must be this many deviations of their noise: of those that are less, the few that
+# noise lets through would be wrong more often than the level says.
+_CLEAR = 6.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,7 @@ def correlation(squares: Squares, pair: tuple[int, int], low: Array, high: Array
     if n <= 1 or not ample(squares, fixed):
         return NOTHING
     both = [residual_of(squares, place, fixed) for place in pair]
-    if any(residual.value <= CLEAR * math.sqrt(_noise(squares, residual)) for residual in both):
+    if any(residual.value <= _CLEAR * math.sqrt(_noise(squares, residual)) for residual in both):
         return NOTHING
     first, second = (residual_vector(squares, place, fixed) for place in pair)
     sums = [residual.value for residual in both]

@@ -23,7 +23,7 @@ from dplr.inference.score import quantile
 
 Array = NDArray[np.float64]
 # A direction of the moments, and a sum of squares, must be this many deviations of their noise.
-_AMPLE, CLEAR = 6.0, 3.0
+_AMPLE, _CLEAR = 6.0, 3.0
 NOTHING = math.nan, math.nan, math.nan
 
 
@@ -63,7 +63,14 @@ class Squares:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Residual:
-    """The residual sum of a coordinate: its value, weights of the noisy cells in it, and second-order variance."""
+    """The residual sum of a coordinate.
+
+    Attributes
+    ----------
+    value : the sum.
+    cells : weights of the noisy cells in it.
+    second : its variance of the second order.
+    """
 
     value: float
     cells: Array
@@ -100,7 +107,7 @@ def explained(squares: Squares, level: float, place: int = 0) -> tuple[float, fl
         return NOTHING
     residual, total = residual_of(squares, place, regressors), residual_of(squares, place, fixed)
     spread = math.sqrt(float(np.sum(np.triu(squares.cells * total.cells**2))))
-    if not total.value > max(0.0, CLEAR * spread):
+    if not total.value > max(0.0, _CLEAR * spread):
         return NOTHING
     ratio = residual.value / total.value
     factor = (n - len(fixed)) / (n - len(regressors))
@@ -116,6 +123,7 @@ def explained(squares: Squares, level: float, place: int = 0) -> tuple[float, fl
 
 
 def residual_of(squares: Squares, place: int, regressors: NDArray[np.intp]) -> Residual:
+    """The residual sum of a coordinate on others."""
     a, inside = residual_vector(squares, place, regressors), squares.matrix[np.ix_(regressors, regressors)]
     value = float(a @ squares.matrix @ a)
     noise = covariance(squares.cells, squares.tied, a)[np.ix_(regressors, regressors)]
@@ -225,7 +233,7 @@ def deviation_ratio(squares: Squares, size: float, place: int, level: float) -> 
     for coordinate, longest, sign in ((place, size, 1.0), (0, 1.0, -1.0)):
         total = residual_of(squares, coordinate, fixed)
         spread = math.sqrt(float(np.sum(np.triu(squares.cells * total.cells**2))))
-        if not total.value > max(0.0, CLEAR * spread):
+        if not total.value > max(0.0, _CLEAR * spread):
             return NOTHING
         parts += sign * total.cells / total.value
         middle = abs(float(squares.matrix[coordinate, last])) / math.sqrt(n * float(squares.matrix[last, last]))

@@ -30,12 +30,12 @@ _SHARES = "The mean of a level, a bin or a mark of missing values is its share; 
 _MISSING = "A missing value counts as the middle of the bounds in the mean and the deviation of {names}."
 _REST = "The share of {names} is what is in none of the other columns: values that are not declared count to it."
 _INTERVALS = (
-    "Intervals count sampling and noise, and hold for columns of any law within their bounds: normal columns far inside "
-    "wide bounds have wider ones than they need."
+    "Intervals count sampling and noise, and hold for columns of any law within their bounds: those of normal columns "
+    "far inside wide bounds are wider than they need be."
 )
 _INFLATIONS = (
-    "VIF: 1/(1 - R^2) of a column on all others. A first level is left out; so are products, and knots beside the line of "
-    "their curve, here and among the correlations."
+    "VIF: 1/(1 - R^2) of a column on all others. A first level is left out; so are products, and knots beside the line "
+    "of their curve, here and among the correlations."
 )
 _FREE = "Computed from released numbers: it costs nothing further."
 
@@ -299,12 +299,9 @@ class _Numbers:
         chosen = choose(self.layout.names, self.layout, True, self.compared).coordinates
         kept = np.array(chosen, np.intp)
         pairs, small = np.ix_(kept, kept), self.squares
-        part = Squares(
-            small.matrix[pairs], small.cells[pairs], small.tied[kept], small.n_rows, True, small.laplace
-        )
+        part = Squares(small.matrix[pairs], small.cells[pairs], small.tied[kept], small.n_rows, True, small.laplace)
         return {
-            int(place): Estimate(*inflation(part, self.sizes[kept], self.level, k))
-            for k, place in enumerate(kept[:-1])
+            int(place): Estimate(*inflation(part, self.sizes[kept], self.level, k)) for k, place in enumerate(kept[:-1])
         }
 
     def correlation(self, pair: tuple[int, int]) -> Estimate:
@@ -322,8 +319,8 @@ class _Numbers:
         for first, column in self._spans():
             feature = self.layout.features[self.layout.firsts.index(first)]
             for place in range(first, first + (column.number is not None) + column.block):
-                own = self.layout.pairs[place] if column.number is not None and place == first else None
-                lower, upper = (math.nan, math.nan) if own is None or place in self.shares else own
+                ends = self.layout.pairs[place] if column.number is not None and place == first else None
+                lower, upper = (math.nan, math.nan) if ends is None or place in self.shares else ends
                 yield ColumnDescription(
                     names[place], lower, upper, self.mean(place), self.deviation(place), inflations.get(place)
                 )
@@ -334,7 +331,7 @@ class _Numbers:
         if not isinstance(column, (Levels, Bins)):
             return
         binary = isinstance(column, Levels) and column.kind == "binary" and not column.block
-        level = f"{feature}={column.levels[0]}" if binary else without_column(feature, column)
+        level = without_column(feature, column)
         if level:
             share = _complement(self.mean(first)) if binary else self.remainder(first, column.block)
             yield ColumnDescription(level, math.nan, math.nan, share, _of_share(share), None)
@@ -355,11 +352,13 @@ def _of_share(share: Estimate) -> Estimate:
 
 
 def without_column(feature: str, column: Column) -> str:
-    """The name of the declared reference; empty where each level has a column."""
+    """The name of the level or bin that is where no other one is; empty where each has a column."""
     if isinstance(column, Bins) and column.reference is not None:
         return f"{feature} in {column.labels[column.bin_of(column.reference)]}"
     if isinstance(column, Levels) and column.reference is not None:
         return f"{feature}={column.reference}"
+    if isinstance(column, Levels) and column.kind == "binary" and not column.block:
+        return f"{feature}={column.levels[0]}"
     return ""
 
 
@@ -385,7 +384,8 @@ def _notes(released: ReleasedMoments) -> Iterator[str]:
         yield _CLIPPED
     if layout.blocks or layout.hats or any(isinstance(column, Levels) for _, column in named):
         yield _SHARES
-    rests = [name for name in (without_column(feature, column) for feature, column in named) if name]
+    hot = [(feature, column) for feature, column in named if column.number is None]
+    rests = [name for name in (without_column(feature, column) for feature, column in hot) if name]
     if rests:
         yield _REST.format(names=", ".join(rests))
     marked = [feature for feature, column in named if column.number is not None and column.missing == INDICATOR]

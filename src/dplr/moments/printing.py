@@ -6,7 +6,6 @@ import csv
 import html
 import io
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dplr.summary.render import CANNOT_SAY, WIDTH, decimals, filled, full, latex, latex_row, padded, printable, rounded
@@ -79,7 +78,9 @@ def _grid(rows: Rows, names: int) -> list[str]:
     """Rows of cells as lines: names on the left, numbers on the right."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     return [
-        "  ".join(padded(cell, width, k < names) for k, (cell, width) in enumerate(zip(row, widths, strict=True))).rstrip()
+        "  ".join(
+            padded(cell, width, k < names) for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
         for row in rows
     ]
 

@@ -310,7 +310,7 @@ class ReleasedMoments:
         >>> bounds = dplr.Bounds([(0, 100), {"levels": [0, 1], "binary": True}])
         >>> table = dplr.release_moments(X, bounds=bounds, eps=float("inf")).describe()
         >>> [(line.name, round(line.mean.estimate, 2)) for line in table.lines]
-        [('column 0', 49.8), ('column 1=1', 0.5), ('column 1=0', 0.5)]
+        [('column 0', 49.7), ('column 1=1', 0.5), ('column 1=0', 0.5)]
         """
         from dplr.moments.description import table_of
 

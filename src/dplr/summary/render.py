@@ -245,6 +245,7 @@ def _short(name: str) -> str:
 
 
 def padded(cell: str, width: int, flush_left: bool) -> str:
+    """A cell of a line of text."""
     return cell.ljust(width) if flush_left else cell.rjust(width)
 
 
@@ -267,7 +268,7 @@ def as_html(table: Summary) -> str:
     )
 
 
-def aslatex(table: Summary) -> str:
+def as_latex(table: Summary) -> str:
     """A tabular with rules of booktabs; the remarks follow as a paragraph."""
     classes = 2 if _classes(table) else 1
     columns = "l" * classes + "r" * (len(heads(table)) - classes)
@@ -283,6 +284,7 @@ def aslatex(table: Summary) -> str:
 
 
 def latex_row(row: list[str]) -> str:
+    """Cells as a row of a tabular."""
     cells = [latex(cell) for cell in row]
     if cells[0][:1] in ("[", "*"):  # else the end of the row before would take it for its option
         cells[0] = "{}" + cells[0]
@@ -290,6 +292,7 @@ def latex_row(row: list[str]) -> str:
 
 
 def latex(text: str) -> str:
+    """Text with the special characters of LaTeX escaped."""
     return "".join(_LATEX.get(letter, letter) for letter in text)
 
 

@@ -4,7 +4,7 @@ Columns: a uniform number; a normal one that is correlated with it; a lognormal 
 correlated with both; a number that is 0 or 1 and depends on the uniform one; a flag that is 1 in 2 % of the rows; and
 three levels, of which one has 5 %. `normal` is the coverage where fourth moments are taken as those of normal columns.
 
-    python -m bench.studies.moments_described bench/results/moments_described.csv [releases]
+    python -m bench.studies.moments_table bench/results/moments_table.csv [releases]
 """
 
 import csv
@@ -27,7 +27,9 @@ BOUNDS = {
     "rare": {"levels": ["no", "yes"], "binary": True},
     "town": {"levels": ["a", "b", "c"], "reference": "a"},
 }
-CELLS = [(n, eps, delta) for n in (2_000, 20_000) for eps, delta in ((0.5, 1e-6), (3.0, 1e-6), (3.0, 0.0), (np.inf, 0.0))]
+CELLS = [
+    (n, eps, delta) for n in (2_000, 20_000) for eps, delta in ((0.5, 1e-6), (3.0, 1e-6), (3.0, 0.0), (np.inf, 0.0))
+]
 
 
 def table(n, rng):
@@ -61,16 +63,16 @@ def numbers(released):
 
 def cell(n, eps, delta, releases, truth, rng):
     """For each number: the part of releases that print it, coverage, width over the truth, coverage as of normal."""
-    found, normal = {key: [] for key in truth}, {key: [] for key in truth}
+    bounded, normal = {key: [] for key in truth}, {key: [] for key in truth}
     for _ in range(releases):
         released = dplr.release_moments(table(n, rng), bounds=BOUNDS, eps=eps, delta=delta)
         with mock.patch.object(description, "fourth", lambda variance, span: 3 * variance**2):
             for key, ends in numbers(released).items():
                 normal[key].append(ends)
         for key, ends in numbers(released).items():
-            found[key].append(ends)
+            bounded[key].append(ends)
     for key, value in truth.items():
-        ends, others = np.array(found[key]), np.array(normal[key])
+        ends, others = np.array(bounded[key]), np.array(normal[key])
         said = ~np.isnan(ends[:, 1])
         held, beside = (
             np.mean((part[:, 1] <= value) & (value <= part[:, 2])) if len(part) else np.nan
@@ -85,10 +87,14 @@ def main(path, releases):
     truth, rng = truths(), np.random.default_rng(68)
     with open(path, "w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["n", "eps", "delta", "releases", "part", "name", "second", "truth", "said", "coverage", "width", "normal"])
+        writer.writerow(
+            ["n", "eps", "delta", "releases", "part", "name", "second", "truth", "said", "coverage", "width", "normal"]
+        )
         for n, eps, delta in CELLS:
             for key, *values in cell(n, eps, delta, releases, truth, rng):
-                writer.writerow([n, eps, delta, releases, *key, f"{truth[key]:.4g}", *(f"{value:.3f}" for value in values)])
+                writer.writerow(
+                    [n, eps, delta, releases, *key, f"{truth[key]:.4g}", *(f"{value:.3f}" for value in values)]
+                )
             file.flush()
 
 
