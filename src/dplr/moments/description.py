@@ -296,8 +296,7 @@ class _Numbers:
 
     def inflations(self) -> dict[int, Estimate]:
         """By place; of the columns that do not make up for each other."""
-        chosen = choose(self.layout.names, self.layout, True, self.compared).coordinates
-        kept = np.array(chosen, np.intp)
+        kept = np.array(choose(self.layout.names, self.layout, True, self.compared).coordinates, np.intp)
         pairs, small = np.ix_(kept, kept), self.squares
         part = Squares(small.matrix[pairs], small.cells[pairs], small.tied[kept], small.n_rows, True, small.laplace)
         return {
