@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         fit_many,
     )
     from dplr.fitting.checking import DataCheck, check
+    from dplr.formulas.formula import Formula
     from dplr.inference.intervals import ScoreTest
     from dplr.ledger.budget import BudgetExceeded
     from dplr.ledger.handle import Ledger
@@ -69,6 +70,7 @@ __all__ = [
     "Curves",
     "DataCheck",
     "DataWarning",
+    "Formula",
     "FunctionalMechanism",
     "History",
     "HuberRegressor",
@@ -131,6 +133,7 @@ _HOMES = {
     "Comparison": "dplr.estimators",
     "Curves": "dplr.summary.curves",
     "DataCheck": "dplr.fitting.checking",
+    "Formula": "dplr.formulas.formula",
     "FunctionalMechanism": "dplr.mechanisms",
     "History": "dplr.problem.fit",
     "HuberRegressor": "dplr.estimators",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dplr._kit.warnings import muted
-from dplr.cli._faults import FILE, USAGE, blamed, visible
+from dplr.cli._faults import FILE, USAGE, Refused, blamed, visible
 from dplr.cli._files import check_model_output
 from dplr.cli._jobs import delivered, job_of, resume_option, uncounted
 from dplr.cli._options import (
@@ -44,7 +44,12 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Fit a private model to a CSV or Parquet file.")
 @click.argument("data", metavar="DATA")
-@click.option("--target", required=True, metavar="COLUMN", help="The column to predict.")
+@click.option("--target", metavar="COLUMN", help="The column to predict.")
+@click.option(
+    "--formula",
+    metavar="TEXT",
+    help="In place of --target: a target, and columns and products of the bounds, such as 'income ~ age*sex'.",
+)
 @bounds_option
 @eps_option(required=True)
 @privacy_options
@@ -68,8 +73,8 @@ if TYPE_CHECKING:
 @statement_option
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but warnings and errors.")
 def fit(
-    data: str, target: str, bounds: str, n_rows: int | None, ledger_path: str | None, share: str | None,
-    label: str | None, resume: bool, output: str, overwrite: bool, encoding: str, delimiter: str,
+    data: str, target: str | None, formula: str | None, bounds: str, n_rows: int | None, ledger_path: str | None,
+    share: str | None, label: str | None, resume: bool, output: str, overwrite: bool, encoding: str, delimiter: str,
     spellings: tuple[str, ...], keep: str | None, progress: bool | None, statement: bool, quiet: bool,
     **options: Any,
 ) -> None:  # fmt: skip
@@ -78,6 +83,7 @@ def fit(
 
     \b
     dplr fit people.csv --target income --bounds census.toml --eps 0.8 --ledger budget.db -o model.json
+    dplr fit people.csv --formula 'income ~ age*C(sex)' --bounds census.toml --model linear --eps 0.8 -o model.json
     dplr fit 'people/*.parquet' --target income --bounds census.toml --mechanism ngd --eps 1 --delta 1e-6 -o model.json
 
     With --aim coefficients the command says before it pays which lines of the table will probably be silent, and
@@ -109,12 +115,11 @@ def fit(
     with blamed(USAGE):
         form = format_of(encoding, delimiter, spellings)
         units = units_of(options)
+    target, column_bounds, parameters["fit_intercept"] = _subject(target, formula, bounds, parameters["fit_intercept"])
     ledger = payer(ledger_path, label, share)
     job = job_of(ledger, (*files, public), target, form, resume)
     with told():
         with unspent():
-            with blamed(FILE):
-                column_bounds = _read_bounds(bounds)
             with blamed(USAGE):
                 kinds, further = _kinds(column_bounds, target, parameters["model"], units)
             with blamed(FILE):
@@ -171,10 +176,21 @@ def _kinds(bounds: Bounds, target: str, model: str, units: dict[str, Any]) -> tu
     return kinds, further
 
 
-def _read_bounds(path: str) -> Bounds:
+def _subject(target: str | None, formula: str | None, path: str, intercept: bool) -> tuple[str, Bounds, bool]:
+    """The target, the bounds of the columns, and whether there is an intercept."""
     import dplr
 
-    return dplr.Bounds.from_toml(path)
+    if (target is None) is (formula is None):
+        raise Refused("Give --target, or a --formula that has it on its left side.", USAGE)
+    with told():
+        with blamed(FILE):
+            bounds = dplr.Bounds.from_toml(path)
+        if formula is None:
+            assert target is not None
+            return target, bounds, intercept
+        with blamed(USAGE):
+            read = dplr.Formula(formula, bounds)
+    return read.target, read.bounds, intercept and read.fit_intercept
 
 
 def _read(path: str, kinds: dict[str, Any], target: str, form: Format) -> tuple[Any, Any]:
