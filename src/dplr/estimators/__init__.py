@@ -113,7 +113,7 @@ def fit(
         or a loss of `margin_loss`, `residual_loss` or `smoothed_hinge`.
     bounds : Bounds, mapping, path-like or None, default=None
         What is public of the columns and of y. Numbers as y require a target in it. None assumes that rows lie in the
-        unit ball, and projects those outside onto it. A formula requires bounds by name: it chooses among their columns.
+        unit ball, and projects those outside onto it. A formula chooses among the columns of bounds by name.
     classes : sequence, "from_data" or None, default=None
         Labels, from public knowledge. None suits booleans, 0 and 1, and bounds that name the labels. More than two
         labels are fitted one against the rest.
@@ -206,7 +206,7 @@ def fit(
     >>> dplr.fit("old ~ age*sex", people, bounds=bounds, eps=1.0).coef_names_
     ('age', 'sex=m', 'age*sex=m')
     """
-    if is_formula(X, y):
+    if isinstance(X, str) and is_formula(X, y):
         formula = Formula(X, bounds)
         X, y, bounds, fit_intercept = y, formula.target, formula.bounds, fit_intercept and formula.fit_intercept
     estimator = _estimator(

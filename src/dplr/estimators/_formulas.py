@@ -10,13 +10,11 @@ from dplr.rows import as_table
 from dplr.rows.streams.source import as_stream
 
 
-def is_formula(X: Any, y: Any) -> bool:
-    """Whether X is the text of a formula, and y the rows: a table, a stream, or files.
+def is_formula(X: str, y: Any) -> bool:
+    """Whether a text is a formula, and y the rows: a table, a stream, or files.
 
     Two texts are a path and a column, unless the second one alone names files.
     """
-    if not isinstance(X, str):
-        return False
     if isinstance(y, str):
         return _names_files(y) and not _names_files(X)
     return as_stream(y) is not None or as_table(y) is not None

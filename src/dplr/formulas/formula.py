@@ -100,8 +100,8 @@ the column as it is: bounds scale it, and coefficients are in its units.
             got = None if declared is None else "bounds by position"
             remedy = "A formula names columns: declare bounds=dplr.Bounds({'age': (18, 99), ...})."
             raise ValueError(sentence("bounds", "must name their columns for a formula", got, remedy))
-        left, right = sides_of(text, declared.names)
-        target = _target(left, text)
+        goals, right = sides_of(text, declared.names)
+        target = _target(goals, text)
         terms = selection_of(right, declared)
         if target in terms.columns:
             raise ValueError(sentence("formula", f"must have the target, {target!r}, on its left side alone", text))
@@ -120,9 +120,9 @@ the column as it is: bounds scale it, and coefficients are in its units.
             )  # fmt: skip
 
 
-def _target(left: Sequence[Term], text: str) -> str:
+def _target(terms: Sequence[Term], text: str) -> str:
     """The one column on the left side."""
-    factors = [factor for term in left for factor in term.factors]
+    factors = [factor for term in terms for factor in term.factors]
     if len(factors) == 1 and factors[0].column is not None:
         return factors[0].column
     remedy = (
@@ -144,7 +144,7 @@ def _bounds(declared: Bounds, terms: Selection, target: str) -> Bounds:
 
 
 def _written(column: Column, reference: Any) -> dict[str, Any]:
-    """What bounds say of a column, with a reference."""
+    """A column as bounds write it, with a reference."""
     written = write_column(column)
     if reference is None:
         return written
