@@ -21,6 +21,8 @@ def test_no_law_in_the_range_has_a_larger_fourth_moment():
         chances = rng.dirichlet(np.full(count, 0.5))
         mean, variance, moment = moments(points, chances)
         bound = fourth(variance, Range(-1.0, 3.0, mean))
+        if variance < 1e-9:
+            continue
         assert moment <= bound * (1 + 1e-9)
         reached = max(reached, moment / bound)
     assert reached > 0.99

@@ -178,19 +178,25 @@ def _kinds(bounds: Bounds, target: str, model: str, units: dict[str, Any]) -> tu
 
 def _subject(target: str | None, formula: str | None, path: str, intercept: bool) -> tuple[str, Bounds, bool]:
     """The target, the bounds of the columns, and whether there is an intercept."""
-    import dplr
-
     if (target is None) is (formula is None):
         raise Refused("Give --target, or a --formula that has it on its left side.", USAGE)
-    with told():
+    with told(), unspent():
         with blamed(FILE):
-            bounds = dplr.Bounds.from_toml(path)
+            bounds = _read_bounds(path)
         if formula is None:
             assert target is not None
             return target, bounds, intercept
         with blamed(USAGE):
+            import dplr
+
             read = dplr.Formula(formula, bounds)
     return read.target, read.bounds, intercept and read.fit_intercept
+
+
+def _read_bounds(path: str) -> Bounds:
+    import dplr
+
+    return dplr.Bounds.from_toml(path)
 
 
 def _read(path: str, kinds: dict[str, Any], target: str, form: Format) -> tuple[Any, Any]:
