@@ -114,6 +114,19 @@ def test_every_estimate_lies_in_its_interval():
         assert record["low"] <= record["estimate"] <= record["high"]
 
 
+def test_importance_and_the_scale_of_a_curve_change_no_number():
+    """A curve on the scale of a transform is compared by its line."""
+    bounds = {"age": (18, 90), "gain": {"lower": 0, "upper": 50, "transform": "log1p", "knots": 4, "missing": 5}}
+    plain, weighed = (release(bounds=bounds, importance=value).describe() for value in (None, {"age": 3}))
+    for one, other in zip(plain.lines, weighed.lines, strict=True):
+        assert other.mean.estimate == pytest.approx(one.mean.estimate, abs=1e-3)
+        assert other.deviation.estimate == pytest.approx(one.deviation.estimate, rel=1e-3)
+    (pair,) = plain.correlations
+    assert (pair.first, pair.second) == ("age", "log1p(gain) (line)")
+    assert pair.value.estimate == pytest.approx(weighed.correlations[0].value.estimate, abs=1e-4)
+    assert [line.name for line in plain.lines if line.inflation] == ["age", "log1p(gain) (line)"]
+
+
 def test_noise_that_drowns_a_column_is_said():
     """Of 50 rows nothing is left of a deviation, a correlation or an inflation."""
     texts = [release(seed, 0.5, n=50).describe() for seed in range(10)]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dplr.bounds.curves import Curve
 from dplr.bounds.kinds import INDICATOR, Bins, Column, Levels
 from dplr.estimators._heading import facts_of
 from dplr.inference.description import correlation, deviation, mean, upper_variance
@@ -20,7 +22,7 @@ from dplr.moments import printing
 from dplr.moments.law import LAPLACE
 from dplr.privacy.words import alarms
 from dplr.problem.geometry import GRID
-from dplr.summary.columns import choose, parts_of_curves
+from dplr.summary.columns import choose
 
 if TYPE_CHECKING:
     from dplr.moments.released import ReleasedMoments
@@ -270,43 +272,52 @@ class _Numbers:
         self.low, self.high = (np.append(ends[:d] / GRID, math.nan) for ends in (prep.low, prep.high))
         self.unit, self.shift = GRID / prep.scale[:d], prep.shift[:d]
         self.sizes = np.array(released.problem.geometry.sizes)
-        knots = parts_of_curves(self.layout) - {f"{name} (line)" for name in self.layout.features}
+        spans = self._spans()
+        knots = {
+            first + 1 + k for first, column in spans if isinstance(column, Curve) and column.line
+            for k in range(len(column.places))
+        }  # fmt: skip
         width = sum(self.layout.widths[: len(self.layout.columns)])  # products come behind
-        self.compared = [place for place in range(width) if self.layout.names[place] not in knots]
+        self.compared = [place for place in range(width) if place not in knots]
 
     def mean(self, place: int) -> Estimate:
-        direction, share = np.zeros(len(self.squares.matrix)), place in self.shares
-        direction[place] = 1.0
-        variance = math.inf if share else upper_variance(self.squares, place)
-        ends = mean(self.squares, direction, self.low[place], self.high[place], self.level, variance)
-        return Estimate(*(float(end * self.unit[place] + self.shift[place]) for end in ends))
+        """In the user's units."""
+        part, ends = self._part([place]), (self.low[place], self.high[place])
+        variance = math.inf if place in self.shares else upper_variance(part, 0)
+        values = mean(part, np.array([1.0, 0.0]), *ends, self.level, variance)
+        return Estimate(*(float(end * self.unit[place] + self.shift[place]) for end in values))
 
     def remainder(self, first: int, block: int) -> Estimate:
         """The share of what is in none of the columns of a block."""
-        direction = np.zeros(len(self.squares.matrix))
-        direction[first : first + block] = 1.0
-        ends = mean(self.squares, direction, 0.0, self.high[first], self.level, math.inf)
-        return _complement(Estimate(*(float(end * self.unit[first]) for end in ends)))
+        part, direction = self._part(range(first, first + block)), np.append(np.ones(block), 0.0)
+        values = mean(part, direction, 0.0, self.high[first], self.level, math.inf)
+        return _complement(Estimate(*(float(end * self.unit[first]) for end in values)))
 
     def deviation(self, place: int) -> Estimate:
+        """In the user's units."""
         if place in self.shares:
             return _of_share(self.mean(place))
-        ends = deviation(self.squares, place, self.low[place], self.high[place], self.level)
-        return Estimate(*(float(end * self.unit[place]) for end in ends))
+        values = deviation(self._part([place]), 0, self.low[place], self.high[place], self.level)
+        return Estimate(*(float(end * self.unit[place]) for end in values))
 
     def inflations(self) -> dict[int, Estimate]:
         """By place; of the columns that do not make up for each other."""
-        kept = np.array(choose(self.layout.names, self.layout, True, self.compared).coordinates, np.intp)
-        pairs, small = np.ix_(kept, kept), self.squares
-        part = Squares(small.matrix[pairs], small.cells[pairs], small.tied[kept], small.n_rows, True, small.laplace)
-        return {
-            int(place): Estimate(*inflation(part, self.sizes[kept], self.level, k)) for k, place in enumerate(kept[:-1])
-        }
+        places = choose(self.layout.names, self.layout, True, self.compared).coordinates[:-1]
+        part, sizes = self._part(places), self.sizes[[*places, -1]]
+        return {place: Estimate(*inflation(part, sizes, self.level, k)) for k, place in enumerate(places)}
 
     def correlation(self, pair: tuple[int, int]) -> Estimate:
-        return Estimate(*correlation(self.squares, pair, self.low, self.high, self.level))
+        """Of two columns."""
+        low, high = self.low[[*pair, -1]], self.high[[*pair, -1]]
+        return Estimate(*correlation(self._part(pair), (0, 1), low, high, self.level))
 
-    @property
+    def _part(self, places: Sequence[int]) -> Squares:
+        """The moments of some columns and the constant."""
+        kept = np.append(np.asarray(places, np.intp), len(self.squares.matrix) - 1)
+        cells, every = np.ix_(kept, kept), self.squares
+        return replace(every, matrix=every.matrix[cells], cells=every.cells[cells], tied=every.tied[kept])
+
+    @cached_property
     def shares(self) -> set[int]:
         """Places of columns of which the mean is a share: each is 0 or 1 in a row."""
         return {first + k for first, size in self.layout.blocks for k in range(size)} | {
