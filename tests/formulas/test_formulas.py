@@ -228,6 +228,14 @@ def test_the_value_is_for_plans_and_estimators(people):
     assert not est.intercept_
 
 
+def test_many_fits_take_a_formula(people):
+    (est,) = dplr.fit_many(
+        "income ~ 0 + age*sex", people, eps=[1.0], bounds=BOUNDS, model="linear", mechanism="fm", rng=7
+    )
+    assert est.coef_names_ == ("age", "sex=m", "age*sex=m")
+    assert not est.intercept_
+
+
 def test_persons_and_weights_of_the_bounds_stay(people):
     table = people.assign(id=np.arange(len(people)) // 3)
     bounds = dplr.Bounds(FEATURES, target=TARGET, person="id", rows_per_person=3)

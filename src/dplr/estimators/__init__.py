@@ -259,12 +259,12 @@ def fit_many(
 
     Parameters
     ----------
-    X : array-like, table, path-like or Stream
+    X : array-like, table, path-like, Stream or str
         Array of shape (n_rows, n_features), or a table of pandas, polars or Arrow. Or rows that are streamed: the path
         of a Parquet file, a list of paths, a folder, a pattern such as ``"people/*.parquet"``, a lazy table, or a
-        `dplr.Stream`.
-    y : array-like of shape (n_rows,), or str
-        Labels or numbers. Or the name of a column of X, as it must be where rows are streamed.
+        `dplr.Stream`. Or a formula, as in `fit`; then y are the rows.
+    y : array-like of shape (n_rows,), str, or table, path-like or Stream
+        Labels or numbers. Or the name of a column of X, as it must be where rows are streamed; or the rows of a formula.
     eps : sequence of float
         Privacy losses.
     repeats : int, default=1
@@ -309,6 +309,11 @@ def fit_many(
     >>> [est.privacy_.eps for est in fits]
     [0.5, 0.5, 1.0, 1.0]
     """
+    if isinstance(X, str) and is_formula(X, y):
+        formula = Formula(X, options.get("bounds"))
+        intercept = options.get("fit_intercept", True) and formula.fit_intercept
+        options |= {"bounds": formula.bounds, "fit_intercept": intercept}
+        X, y = y, formula.target
     levels = [level for level in eps for _ in range(check_count("repeats", repeats))]
     if not levels:
         raise ValueError(sentence("eps", "must hold at least one privacy loss", eps))
