@@ -264,7 +264,7 @@ def fit_many(
         of a Parquet file, a list of paths, a folder, a pattern such as ``"people/*.parquet"``, a lazy table, or a
         `dplr.Stream`. Or a formula, as in `fit`; then y are the rows.
     y : array-like of shape (n_rows,), str, or table, path-like or Stream
-        Labels or numbers. Or the name of a column of X, as it must be where rows are streamed; or the rows of a formula.
+        Labels or numbers. Or the name of a column of X, as it must be where rows are streamed. Or the rows themselves.
     eps : sequence of float
         Privacy losses.
     repeats : int, default=1
