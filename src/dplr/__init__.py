@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         fit_many,
     )
     from dplr.fitting.checking import DataCheck, check
+    from dplr.formulas.formula import Formula
     from dplr.inference.intervals import ScoreTest
     from dplr.ledger.budget import BudgetExceeded
     from dplr.ledger.handle import Ledger
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     )
     from dplr.model_file.file import load_model, save_model
     from dplr.model_file.strict_json import ModelFileError
+    from dplr.moments.description import MomentTable
     from dplr.moments.file import load_moments
     from dplr.moments.model import MomentModel
     from dplr.moments.release import release_moments
@@ -70,6 +72,7 @@ __all__ = [
     "Curves",
     "DataCheck",
     "DataWarning",
+    "Formula",
     "FunctionalMechanism",
     "History",
     "HuberRegressor",
@@ -83,6 +86,7 @@ __all__ = [
     "MarginClassifier",
     "ModelFileError",
     "MomentModel",
+    "MomentTable",
     "NoPrivacy",
     "NoisyGradientDescent",
     "ObjectivePerturbation",
@@ -134,6 +138,7 @@ _HOMES = {
     "Comparison": "dplr.estimators",
     "Curves": "dplr.summary.curves",
     "DataCheck": "dplr.fitting.checking",
+    "Formula": "dplr.formulas.formula",
     "FunctionalMechanism": "dplr.mechanisms",
     "History": "dplr.problem.fit",
     "HuberRegressor": "dplr.estimators",
@@ -147,6 +152,7 @@ _HOMES = {
     "MarginClassifier": "dplr.estimators",
     "ModelFileError": "dplr.model_file",
     "MomentModel": "dplr.moments.model",
+    "MomentTable": "dplr.moments.description",
     "NoPrivacy": "dplr.mechanisms",
     "NoisyGradientDescent": "dplr.mechanisms",
     "ObjectivePerturbation": "dplr.mechanisms",

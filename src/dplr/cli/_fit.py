@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dplr._kit.warnings import muted
-from dplr.cli._faults import FILE, USAGE, blamed, visible
+from dplr.cli._faults import FILE, USAGE, Refused, blamed, visible
 from dplr.cli._files import check_model_output
 from dplr.cli._jobs import delivered, job_of, resume_option, uncounted
 from dplr.cli._options import (
@@ -44,7 +44,12 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Fit a private model to a file, such as CSV or Parquet.")
 @click.argument("data", metavar="DATA")
-@click.option("--target", required=True, metavar="COLUMN", help="The column to predict.")
+@click.option("--target", metavar="COLUMN", help="The column to predict.")
+@click.option(
+    "--formula",
+    metavar="TEXT",
+    help="In place of --target: a target, and columns and products of the bounds, such as 'income ~ age*sex'.",
+)
 @bounds_option
 @eps_option(required=True)
 @privacy_options
@@ -68,8 +73,8 @@ if TYPE_CHECKING:
 @statement_option
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but warnings and errors.")
 def fit(
-    data: str, target: str, bounds: str, n_rows: int | None, ledger_path: str | None, share: str | None,
-    label: str | None, resume: bool, output: str, overwrite: bool, form: Format, keep: str | None,
+    data: str, target: str | None, formula: str | None, bounds: str, n_rows: int | None, ledger_path: str | None,
+    share: str | None, label: str | None, resume: bool, output: str, overwrite: bool, form: Format, keep: str | None,
     progress: bool | None, statement: bool, quiet: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Fit a private model to DATA: a file with one record per row, a folder of such files, a pattern in quotes, or -
@@ -79,6 +84,7 @@ def fit(
 
     \b
     dplr fit people.csv --target income --bounds census.toml --eps 0.8 --ledger budget.db -o model.json
+    dplr fit people.csv --formula 'income ~ age*C(sex)' --bounds census.toml --model linear --eps 0.8 -o model.json
     dplr fit 'people/*.parquet' --target income --bounds census.toml --mechanism ngd --eps 1 --delta 1e-6 -o model.json
     dplr fit people.csv.gz --delimiter ';' --decimal , --target income --bounds census.toml --eps 0.8 -o model.json
     unzip -p people.zip | dplr fit - --target income --bounds census.toml --eps 0.8 -o model.json
@@ -113,13 +119,12 @@ def fit(
     check_model_output(output, overwrite, (*files, bounds, ledger_path, public))
     with blamed(USAGE):
         units = units_of(options)
+    target, column_bounds, parameters["fit_intercept"] = _subject(target, formula, bounds, parameters["fit_intercept"])
     ledger = payer(ledger_path, label, share)
     files = [table_file(path) for path in files]
     job = job_of(ledger, data, (*files, public), target, form, resume)
     with told():
         with unspent():
-            with blamed(FILE):
-                column_bounds = _read_bounds(bounds)
             with blamed(USAGE):
                 kinds, further = _kinds(column_bounds, target, parameters["model"], units)
             with blamed(FILE):
@@ -174,6 +179,23 @@ def _kinds(bounds: Bounds, target: str, model: str, units: dict[str, Any]) -> tu
     kinds[target] = target_kind(bounds, LOSSES[model].classification)
     check_apart(further := unit_kinds(units, bounds), target)
     return kinds, further
+
+
+def _subject(target: str | None, formula: str | None, path: str, intercept: bool) -> tuple[str, Bounds, bool]:
+    """The target, the bounds of the columns, and whether there is an intercept."""
+    if (target is None) is (formula is None):
+        raise Refused("Give --target, or a --formula that has it on its left side.", USAGE)
+    with told(), unspent():
+        with blamed(FILE):
+            bounds = _read_bounds(path)
+        if formula is None:
+            assert target is not None
+            return target, bounds, intercept
+        with blamed(USAGE):
+            import dplr
+
+            read = dplr.Formula(formula, bounds)
+    return read.target, read.bounds, intercept and read.fit_intercept
 
 
 def _read_bounds(path: str) -> Bounds:

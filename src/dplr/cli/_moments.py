@@ -26,7 +26,7 @@ from dplr.cli._options import (
 )
 from dplr.cli._paying import check_price, paid, payer, saved, uninterrupted, unspent
 from dplr.cli._rows import table_file
-from dplr.cli._summary import check_ending, show, table_options
+from dplr.cli._summary import check_ending, full_option, level_option, show, table_options
 from dplr.cli._tables import feature_kinds, read_table
 from dplr.mechanisms.protocol import NOISES
 
@@ -247,6 +247,35 @@ def fit(
         with blamed(FILE):
             model.save(model_file)
         note(f"Wrote {model_file}.", quiet)
+    show(table, output, full, quiet)
+
+
+@moments.command(short_help="Print means, deviations and correlations of the columns of a file of moments.")
+@click.argument("file", type=EXISTING)
+@full_option
+@level_option
+@click.option("-o", "--output", metavar="FILE", help="Write the tables: .txt, .csv, .json, .tex or .html.")
+@overwrite_option
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but the tables, warnings and errors.")
+def describe(file: str, full: bool, level: float, output: str | None, overwrite: bool, quiet: bool) -> None:
+    """Print means, shares of levels, standard deviations, variance inflation and correlations of the columns of a FILE
+    of moments, with intervals that count sampling and noise. It costs nothing further.
+
+    \b
+    dplr moments describe m.json
+    dplr moments describe m.json -o columns.tex
+
+    Numbers count as clipped to their bounds. Where the released numbers do not tell a number, the table says so.
+    """
+    if output is not None:
+        check_ending(output)
+        check_output(output, overwrite, (file,))
+    import dplr
+
+    with told():
+        with blamed(FILE):
+            released = dplr.load_moments(file)
+        table = released.describe(level=level)
     show(table, output, full, quiet)
 
 

@@ -21,15 +21,21 @@ _FORMS: dict[str, Callable[[Any], str]] = {
 }
 
 
+level_option = click.option(
+    "--level", type=click.FloatRange(min=0.5, max=1, max_open=True), default=0.95, show_default=True,
+    help="Probability of each interval.",
+)  # fmt: skip
+full_option = click.option("--full", is_flag=True, help="Print all lines and notes, and not the first of them alone.")
+
+
 def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options of a regression table."""
-    level = click.FloatRange(min=0.5, max=1, max_open=True)
     for option in (
         click.option("--effect-bound", type=click.FloatRange(min=0, min_open=True), metavar="NUMBER",
             help="Largest effect of a column that noise drowns, in units of the target, probability or log odds."),
         click.option("--joint", is_flag=True, help="All intervals hold together with the probability of the level."),
-        click.option("--level", type=level, default=0.95, show_default=True, help="Probability of each interval."),
-        click.option("--full", is_flag=True, help="Print all coefficients and notes, and not the first of them alone."),
+        level_option,
+        full_option,
     ):  # fmt: skip
         function = option(function)
     return function

@@ -22,6 +22,7 @@ from dplr.bounds.declared import BoundsLike
 from dplr.estimators._classifier import PrivateClassifier
 from dplr.estimators._comparison import Comparison, compare
 from dplr.estimators._encoder import BoundsEncoder
+from dplr.estimators._formulas import is_formula
 from dplr.estimators._fourier import RandomFourierFeatures
 from dplr.estimators._huber import HuberRegressor
 from dplr.estimators._linear import LinearRegression
@@ -34,6 +35,7 @@ from dplr.estimators._search import PrivateSearch
 from dplr.estimators._svm import HuberSVC
 from dplr.estimators._unit_ball import UnitBall
 from dplr.fitting.pretraining import PublicLike
+from dplr.formulas.formula import Formula
 from dplr.ledger.handle import LedgerLike
 from dplr.mechanisms.automatic import AUTO
 from dplr.mechanisms.protocol import MechanismLike
@@ -91,12 +93,14 @@ def fit(
 
     Parameters
     ----------
-    X : array-like, table, path-like or Stream
+    X : array-like, table, path-like, Stream or str
         Array of shape (n_rows, n_features), or a table of pandas, polars or Arrow. Or rows that are streamed: the path
         of a Parquet file, a list of paths, a folder, a pattern such as ``"people/*.parquet"``, a lazy table, or a
-        `dplr.Stream`.
-    y : array-like of shape (n_rows,), or str
-        Labels or numbers. Or the name of a column of X, as it must be where rows are streamed.
+        `dplr.Stream`. Or a formula such as "income ~ age + C(town) + age:sex", of which `Formula` has the grammar;
+        then y are the rows.
+    y : array-like of shape (n_rows,), str, or table, path-like or Stream
+        Labels or numbers. Or the name of a column of X, as it must be where rows are streamed. With a formula, a table
+        or the rows that are streamed.
     eps : float
         Privacy loss, positive. ``float("inf")`` fits without noise and without privacy.
     mechanism : {"auto", "fm", "objective", "output", "ngd", "score", "none"} or spec, default="auto"
@@ -109,12 +113,12 @@ def fit(
         or a loss of `margin_loss`, `residual_loss` or `smoothed_hinge`.
     bounds : Bounds, mapping, path-like or None, default=None
         What is public of the columns and of y. Numbers as y require a target in it. None assumes that rows lie in the
-        unit ball, and projects those outside onto it.
+        unit ball, and projects those outside onto it. A formula chooses among the columns of bounds by name.
     classes : sequence, "from_data" or None, default=None
         Labels, from public knowledge. None suits booleans, 0 and 1, and bounds that name the labels. More than two
         labels are fitted one against the rest.
     fit_intercept : bool, default=True
-        Whether the model has an intercept.
+        Whether the model has an intercept. One without has a formula with "0 +" or "- 1" too.
     l2 : float or "auto", default="auto"
         Ridge: factor of ||w||^2 / 2 in the mean objective of the scaled problem, at least 0. ``"auto"`` is a function
         of public facts.
@@ -167,6 +171,8 @@ def fit(
         A parameter or the data break a rule. No noise was drawn, and nothing was spent.
     BudgetExceeded
         The ledger cannot pay for the fit. No row was read, and nothing was spent.
+    ModuleNotFoundError
+        X is a formula, and formulaic is not installed (extra `formulas`).
 
     Privacy
     -------
@@ -177,6 +183,7 @@ def fit(
     dplr.LogisticRegression : Explain each of these parameters at length.
     dplr.plan : Show the statement before any data is touched.
     dplr.check : Compare data with what is declared of them, before a fit.
+    dplr.Formula : The grammar of formulas, and the bounds that one makes.
 
     Examples
     --------
@@ -189,7 +196,19 @@ def fit(
     >>> visits = dplr.fit(X, y, mechanism="fm", eps=0.8, person=np.arange(2000) // 4)  # four rows of each person
     >>> [fact for fact in visits.privacy_.assumptions if "persons" in fact]
     ['the number of persons = 500']
+
+    A formula chooses columns and products of the bounds.
+
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"age": np.arange(2000) % 60 + 20, "sex": ["f", "m"] * 1000})
+    >>> people["old"] = people["age"] > 50
+    >>> bounds = {"age": (18, 99), "sex": {"levels": ["f", "m"], "binary": True}, "pay": (0, 9999)}
+    >>> dplr.fit("old ~ age*sex", people, bounds=bounds, eps=1.0).coef_names_
+    ('age', 'sex=m', 'age*sex=m')
     """
+    if isinstance(X, str) and is_formula(X, y):
+        formula = Formula(X, bounds)
+        X, y, bounds, fit_intercept = y, formula.target, formula.bounds, fit_intercept and formula.fit_intercept
     estimator = _estimator(
         model,
         classes,
@@ -240,12 +259,12 @@ def fit_many(
 
     Parameters
     ----------
-    X : array-like, table, path-like or Stream
+    X : array-like, table, path-like, Stream or str
         Array of shape (n_rows, n_features), or a table of pandas, polars or Arrow. Or rows that are streamed: the path
         of a Parquet file, a list of paths, a folder, a pattern such as ``"people/*.parquet"``, a lazy table, or a
-        `dplr.Stream`.
-    y : array-like of shape (n_rows,), or str
-        Labels or numbers. Or the name of a column of X, as it must be where rows are streamed.
+        `dplr.Stream`. Or a formula, as in `fit`; then y are the rows.
+    y : array-like of shape (n_rows,), str, or table, path-like or Stream
+        Labels or numbers. Or the name of a column of X, as it must be where rows are streamed. Or the rows themselves.
     eps : sequence of float
         Privacy losses.
     repeats : int, default=1
@@ -290,6 +309,11 @@ def fit_many(
     >>> [est.privacy_.eps for est in fits]
     [0.5, 0.5, 1.0, 1.0]
     """
+    if isinstance(X, str) and is_formula(X, y):
+        formula = Formula(X, options.get("bounds"))
+        intercept = options.get("fit_intercept", True) and formula.fit_intercept
+        options |= {"bounds": formula.bounds, "fit_intercept": intercept}
+        X, y = y, formula.target
     levels = [level for level in eps for _ in range(check_count("repeats", repeats))]
     if not levels:
         raise ValueError(sentence("eps", "must hold at least one privacy loss", eps))

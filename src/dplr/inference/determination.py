@@ -62,8 +62,15 @@ class Squares:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Residual:
-    """The residual sum of a coordinate: its value, weights of the noisy cells in it, and second-order variance."""
+class Residual:
+    """The residual sum of a coordinate.
+
+    Attributes
+    ----------
+    value : the sum.
+    cells : weights of the noisy cells in it.
+    second : its variance of the second order.
+    """
 
     value: float
     cells: Array
@@ -75,7 +82,7 @@ def residual_deviation(squares: Squares, level: float) -> tuple[float, float, fl
     q, n = len(squares.matrix) - 1, squares.n_rows
     if n <= q or not ample(squares, np.arange(1, q + 1)):
         return NOTHING
-    residual = _residual(squares, 0, np.arange(1, q + 1))
+    residual = residual_of(squares, 0, np.arange(1, q + 1))
     variance = residual.value / (n - q)
     by_cell = residual.cells.copy()
     if squares.cells[-1, -1] and squares.constant:  # the number of rows is as noisy as the constant's cell
@@ -98,7 +105,7 @@ def explained(squares: Squares, level: float, place: int = 0) -> tuple[float, fl
     fixed = regressors[len(regressors) - squares.constant :]
     if n <= len(regressors) or not ample(squares, regressors):
         return NOTHING
-    residual, total = _residual(squares, place, regressors), _residual(squares, place, fixed)
+    residual, total = residual_of(squares, place, regressors), residual_of(squares, place, fixed)
     spread = math.sqrt(float(np.sum(np.triu(squares.cells * total.cells**2))))
     if not total.value > max(0.0, _CLEAR * spread):
         return NOTHING
@@ -115,7 +122,8 @@ def explained(squares: Squares, level: float, place: int = 0) -> tuple[float, fl
     return min(max(share, 0.0), 1.0), low, high
 
 
-def _residual(squares: Squares, place: int, regressors: NDArray[np.intp]) -> _Residual:
+def residual_of(squares: Squares, place: int, regressors: NDArray[np.intp]) -> Residual:
+    """The residual sum of a coordinate on others."""
     a, inside = residual_vector(squares, place, regressors), squares.matrix[np.ix_(regressors, regressors)]
     value = float(a @ squares.matrix @ a)
     noise = covariance(squares.cells, squares.tied, a)[np.ix_(regressors, regressors)]
@@ -123,7 +131,7 @@ def _residual(squares: Squares, place: int, regressors: NDArray[np.intp]) -> _Re
     value += float(np.trace(lost))
     sampling = max(value, 0.0) / squares.n_rows * np.eye(len(regressors))
     second = 2 * float(np.trace(np.linalg.matrix_power(lost + sampling, 2)))
-    return _Residual(value, weights(squares.tied, a, a), second)
+    return Residual(value, weights(squares.tied, a, a), second)
 
 
 def residual_vector(squares: Squares, place: int, regressors: NDArray[np.intp]) -> Array:
@@ -158,10 +166,15 @@ def weakest(squares: Squares, regressors: NDArray[np.intp]) -> tuple[float, Arra
 
 def half_width(squares: Squares, parts: Array, rest: float, level: float) -> float:
     """Half the width of an interval, from the variances that cells of the noise cause and the rest of the variance."""
+    return deviations(squares, parts, rest, level) * math.sqrt(float(np.sum(parts)) + rest)
+
+
+def deviations(squares: Squares, parts: Array, rest: float, level: float) -> float:
+    """How many deviations of an error half the width of its interval is; `parts` and `rest` as in `half_width`."""
     total = float(np.sum(parts)) + rest
     tails = 3 * float(np.sum(parts**2)) / total**2 if squares.laplace and total > 0 else 0.0
     z = -float(special.ndtri((1 - level) / 2))
-    return float(quantile(z, np.asarray(tails))) * math.sqrt(total)
+    return float(quantile(z, np.asarray(tails)))
 
 
 def inflation(squares: Squares, sizes: Array, level: float, place: int) -> tuple[float, float, float]:
@@ -179,7 +192,7 @@ def inflation(squares: Squares, sizes: Array, level: float, place: int) -> tuple
         return NOTHING
     regressors = np.delete(np.arange(last + 1), place)
     fixed = regressors[len(regressors) - squares.constant :]
-    residual, total = _residual(squares, place, regressors), _residual(squares, place, fixed)
+    residual, total = residual_of(squares, place, regressors), residual_of(squares, place, fixed)
     ratio = min(max(residual.value / total.value, 0.0), 1.0)
     if not ratio > 0:
         return NOTHING
@@ -218,7 +231,7 @@ def deviation_ratio(squares: Squares, size: float, place: int, level: float) -> 
         return NOTHING
     parts, scatter, sums = np.zeros_like(squares.matrix), [], []
     for coordinate, longest, sign in ((place, size, 1.0), (0, 1.0, -1.0)):
-        total = _residual(squares, coordinate, fixed)
+        total = residual_of(squares, coordinate, fixed)
         spread = math.sqrt(float(np.sum(np.triu(squares.cells * total.cells**2))))
         if not total.value > max(0.0, _CLEAR * spread):
             return NOTHING

@@ -26,6 +26,7 @@ from dplr.problem.losses import SQUARED
 from dplr.problem.problem import Problem
 
 if TYPE_CHECKING:
+    from dplr.moments.description import MomentTable
     from dplr.moments.model import MomentModel
 
 Matrix = NDArray[np.float64]
@@ -277,6 +278,43 @@ class ReleasedMoments:
         from dplr.moments.model import fit_level
 
         return fit_level(self, target, columns, level, l2, variances)
+
+    def describe(self, *, level: float = 0.95) -> MomentTable:
+        """Means, standard deviations, correlations and variance inflation of the columns, with intervals.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Probability of each interval, of the choice of the rows and of the noise.
+
+        Returns
+        -------
+        dplr.MomentTable
+            Of numbers clipped to their declared bounds, in their units; of the shares of levels. Products are left out.
+            Where the released numbers cannot say, because noise drowns a variance or a correlation lies outside of
+            [-1, 1], it says so.
+
+        Raises
+        ------
+        ValueError
+            The level is not above 0 and below 1.
+
+        Privacy
+        -------
+        A function of the released numbers: no further privacy loss.
+
+        Examples
+        --------
+        >>> import dplr, numpy as np
+        >>> X = np.column_stack([np.arange(4000) % 101, np.arange(4000) % 2])
+        >>> bounds = dplr.Bounds([(0, 100), {"levels": [0, 1], "binary": True}])
+        >>> table = dplr.release_moments(X, bounds=bounds, eps=float("inf")).describe()
+        >>> [(line.name, round(line.mean.estimate, 2)) for line in table.lines]
+        [('column 0', 49.7), ('column 1=1', 0.5), ('column 1=0', 0.5)]
+        """
+        from dplr.moments.description import table_of
+
+        return table_of(self, level)
 
     def __add__(self, other: Any) -> ReleasedMoments:
         """Merge the releases of two disjoint parties: see `merge`."""

@@ -28,7 +28,7 @@ _LEGEND = {
     "noise lets them through, so interval and p-value leave more room.",
 }
 _SMALLEST_P = 0.001
-_WIDTH = 100
+WIDTH = 100
 _BRIEF, FIRST, _FEWEST = 15, 10, 3  # lines of the short form; coefficients in it, at most and at least
 _LONGEST = 48  # characters of a name in the short form
 _EXACT = 4  # digits of a number without noise whose sampling error is not known
@@ -180,20 +180,20 @@ def _grid(table: Summary, rows: list[list[str]]) -> list[str]:
     widths = [max(len(row[k]) for row in grid) for k in range(len(grid[0]))]
     first = 2 if _classes(table) else 1
     return [
-        "  ".join(_padded(cell, w, k < first) for k, (cell, w) in enumerate(zip(row, widths, strict=True))).rstrip()
+        "  ".join(padded(cell, w, k < first) for k, (cell, w) in enumerate(zip(row, widths, strict=True))).rstrip()
         for row in grid
     ]
 
 
 def filled(text: str) -> list[str]:
     """Lines of a paragraph."""
-    return textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    return textwrap.wrap(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def as_text(table: Summary) -> str:
     """Everything, in lines of at most 100 characters, except for long names."""
     rows = _grid(table, cells(table))
-    rule = "-" * min(max(len(row) for row in rows), _WIDTH)
+    rule = "-" * min(max(len(row) for row in rows), WIDTH)
     remarks = [line for remark in _remarks(table) for line in filled(remark)]
     top = [table.title, *filled(_facts(table)), *filled(_about(table))]
     return "\n".join([*top, rule, rows[0], rule, *rows[1:], rule, *remarks])
@@ -219,7 +219,7 @@ def as_brief(table: Summary) -> str:
     rest = " and ".join(part for part in (surplus_words, "notes" if table.notes else "") if part)
     where = [f"({rest}: `to_text()`, or `--full` on the command line)"] if rest else []
     grid = _first_rows(table, excerpt)
-    if table.clipped and max(map(len, grid)) > _WIDTH:
+    if table.clipped and max(map(len, grid)) > WIDTH:
         grid = _first_rows(replace(table, clipped={}), excerpt)  # the title says that columns are clipped
     return "\n".join([*top, *grid, *where, *remarks])
 
@@ -244,7 +244,8 @@ def _short(name: str) -> str:
     return name if len(name) <= _LONGEST else f"{name[: half - 1]}\N{HORIZONTAL ELLIPSIS}{name[-half:]}"
 
 
-def _padded(cell: str, width: int, flush_left: bool) -> str:
+def padded(cell: str, width: int, flush_left: bool) -> str:
+    """A cell of a line of text."""
     return cell.ljust(width) if flush_left else cell.rjust(width)
 
 
@@ -275,21 +276,23 @@ def as_latex(table: Summary) -> str:
         [_AGAINST_LATEX, *heads(table)[1:]] if _classes(table) else heads(table)
     )  # nothing else stands above the rows
     lines = [
-        rf"\begin{{tabular}}{{{columns}}}", r"\toprule", _latex_row(head), r"\midrule",
-        *map(_latex_row, cells(table)), r"\bottomrule", r"\end{tabular}",
+        rf"\begin{{tabular}}{{{columns}}}", r"\toprule", latex_row(head), r"\midrule",
+        *map(latex_row, cells(table)), r"\bottomrule", r"\end{tabular}",
     ]  # fmt: skip
     under = " ".join([f"{table.title}.", f"{_facts(table)}.", _about(table), *_remarks(table)])
-    return "\n".join([*lines, "", rf"\par\smallskip{{\footnotesize {_latex(under)}}}", ""])
+    return "\n".join([*lines, "", rf"\par\smallskip{{\footnotesize {latex(under)}}}", ""])
 
 
-def _latex_row(row: list[str]) -> str:
-    cells = [_latex(cell) for cell in row]
+def latex_row(row: list[str]) -> str:
+    """Cells as a row of a tabular."""
+    cells = [latex(cell) for cell in row]
     if cells[0][:1] in ("[", "*"):  # else the end of the row before would take it for its option
         cells[0] = "{}" + cells[0]
     return " & ".join(cells) + r" \\"
 
 
-def _latex(text: str) -> str:
+def latex(text: str) -> str:
+    """Text with the special characters of LaTeX escaped."""
     return "".join(_LATEX.get(letter, letter) for letter in text)
 
 
@@ -314,11 +317,11 @@ def as_csv(table: Summary) -> str:
     lines += [{**entry.record, "part": part} for part, entries in below for entry in entries]
     writer.writeheader()
     for line in lines:
-        writer.writerow({name: _full(value) for name, value in line.items()})
+        writer.writerow({name: full(value) for name, value in line.items()})
     return text.getvalue()
 
 
-def _full(value: str | float) -> str:
+def full(value: str | float) -> str:
     """A number in full; text that no spreadsheet takes for a formula."""
     if isinstance(value, str):
         return f"'{printable(value)}" if value[:1] in ("=", "+", "-", "@") else printable(value)
