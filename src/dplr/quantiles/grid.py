@@ -57,6 +57,14 @@ def cell_of(value: float) -> int:
     return cell if value > 0 else -cell
 
 
+def beyond(end: float, kind: Kind) -> int:
+    """The first cell whose records lie beyond an upper end; beyond a lower one, the mirrored cell of -end.
+
+    Of whole numbers it is the cell of the next one. Records in the last cell may be of any size.
+    """
+    return cell_of(end + 1) if kind.whole else min(cell_of(end) + 1, LAST)
+
+
 def start_of(cell: int) -> float:
     """The least size of the numbers of a cell; 0 for that of zero."""
     if cell == 0:

@@ -21,7 +21,7 @@ from dplr.fitting.intake import RawRows, raw_rows
 from dplr.fitting.planning import check_loss, public_n_rows, rows_sentence
 from dplr.fitting.run import accounted
 from dplr.fitting.silence import silence
-from dplr.fitting.streaming import count_persons, count_rows
+from dplr.fitting.streaming import count_persons, count_rows, refuse_queries
 from dplr.fitting.units import UnitDeclaration
 from dplr.ledger.budget import Budget
 from dplr.ledger.handle import LedgerLike, as_ledger
@@ -236,6 +236,8 @@ class _Rows:
         """The plan of the release; refused where it promises too little, or could say nothing."""
         unit, relation = self.data.unit, facts["neighbouring"]
         if self.strict:
+            if self.stream is not None:
+                refuse_queries(self.stream, unit.person)
             check_given(self.data, relation, facts["n_rows"])
         count = public_n_rows(self.units, facts["n_rows"], relation, unit, self.strict)
         check_loss([facts["eps"]], facts["delta"], relation, count, facts["large_delta"], unit)
@@ -263,9 +265,9 @@ class _Rows:
         if self.stream is not None:
             person = self.data.unit.person
             return count_rows(self.stream) if person is None else max(1, len(self._persons()))
-        if self.data.unit.person is None:
-            return len(self.table)
-        return self._weights().units
+        if not len(self.table):
+            raise ValueError(sentence("X", "must have at least one row", 0))
+        return len(self.table) if self.data.unit.person is None else self._weights().units
 
     def _persons(self) -> Any:
         assert self.stream is not None and self.data.unit.person is not None
@@ -344,11 +346,12 @@ def _table(X: Any) -> Table | NDArray[Any]:
     table = as_table(X)
     if table is not None:
         return table
-    values = np.asarray(X)
-    if values.ndim != 2 or values.dtype.kind not in "biuf":
-        got = f"{values.dtype} of shape {values.shape}"
-        raise ValueError(sentence("X", "must be a data frame, or a two-dimensional array of numbers", got))
-    return values
+    rule = "must be a data frame, or a two-dimensional array of numbers"
+    if not isinstance(X, np.ndarray) or isinstance(X, np.ma.MaskedArray):  # the type of a list depends on its values
+        raise TypeError(sentence("X", rule, type(X).__name__))
+    if X.ndim != 2 or X.dtype.kind not in "biuf":
+        raise ValueError(sentence("X", rule, f"{X.dtype} of shape {X.shape}"))
+    return X
 
 
 def _names(table: Table | NDArray[Any]) -> list[str]:

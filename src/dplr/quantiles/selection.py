@@ -10,7 +10,7 @@ import numpy as np
 from dplr.noise import Source
 from dplr.privacy import count_sensitivity
 from dplr.quantiles.choice import choose
-from dplr.quantiles.grid import LAST, Counts, Kind, cell_of, lower_ends, middles, upper_ends
+from dplr.quantiles.grid import LAST, Counts, Kind, beyond, lower_ends, middles, upper_ends
 from dplr.quantiles.law import CELL_UNITS, UNITS, Prices, noise_units, step_weight, steps_of
 
 # How many steps it weighs to go past zero: many numbers are never negative.
@@ -53,11 +53,12 @@ def chosen_range(cells: Counts, kind: Kind, records: int, share: float, price: P
     steps, allowed = steps_of(records, price.end), int(share * records * CELL_UNITS)
     weight = step_weight(records, price.end, share)
     lows, highs = lower_ends(middle, kind, steps), upper_ends(middle, kind, steps)
-    beyond_low = [int(below[cell_of(end) + LAST]) for end in lows]
-    beyond_high = [total - int(below[cell_of(end) + LAST + 1]) for end in highs]
-    low = _end(lows, beyond_low, allowed, weight, price.end, source)
-    high = _end(highs, beyond_high, allowed, weight, price.end, source)
-    outside = (beyond_low[low] + beyond_high[high]) // (CELL_UNITS // UNITS)
+    before_low = [int(below[LAST + 1 - beyond(-end, kind)]) for end in lows]
+    before_high = [int(below[LAST + beyond(end, kind)]) for end in highs]
+    low = _end(lows, before_low, allowed, weight, price.end, source)
+    high = _end(highs, [total - before for before in before_high], allowed, weight, price.end, source)
+    inside = max(before_high[high] - before_low[low], 0)  # one cell may lie beyond both ends
+    outside = (total - inside) // (CELL_UNITS // UNITS)
     units = noise_units(price.outside, count_sensitivity.records_outside(UNITS))
     return Range(lows[low], highs[high], (outside + int(source.laplace(units, 1)[0])) / UNITS)
 
@@ -73,10 +74,10 @@ def _middle(below: Counts, records: int, price: Fraction, source: Source) -> flo
 
 
 def _end(
-    ends: list[float], beyond: list[int], allowed: int, weight: Fraction, price: Fraction, source: Source
+    ends: list[float], outside: list[int], allowed: int, weight: Fraction, price: Fraction, source: Source
 ) -> int:
     """The place of an end with few records beyond it, and few steps outwards."""
-    costs = np.maximum(np.array(beyond, np.int64) - allowed, 0)
+    costs = np.maximum(np.array(outside, np.int64) - allowed, 0)
     return _least(costs, price / count_sensitivity.range_of_excess(CELL_UNITS), _steps(ends), weight, source)
 
 
