@@ -6,6 +6,7 @@ import click
 
 from dplr.cli._faults import FILE, USAGE, Refused, blamed
 from dplr.cli._files import check_output, write
+from dplr.cli._learn import learn
 from dplr.cli._options import EXISTING, format_options, note, output_option, overwrite_option
 from dplr.cli._tables import column_types, format_of
 
@@ -31,7 +32,8 @@ def init(
     dplr bounds init people.csv --target income -o census.toml
 
     Names come from the header, and types from a Parquet file: no row is read, so that no bound can come from the data.
-    Fill the file in from a codebook; until then every command refuses it.
+    Fill the file in from a codebook; until then every command refuses it. `dplr bounds learn` learns what no codebook
+    has, for a share of the privacy budget.
     """
     check_output(output, overwrite, (data,))
     with blamed(USAGE):
@@ -44,3 +46,6 @@ def init(
 
     write(output, skeleton(columns, target).encode())
     note(f"Wrote {output}: {len(columns)} columns. Fill in what is public about them, from a codebook.")
+
+
+bounds.add_command(learn)

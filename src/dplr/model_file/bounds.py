@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr.bounds.declared import MAX_FEATURES, Bounds
-from dplr.bounds.provenance import KEY as LEARNED
 from dplr.bounds.fourier import KERNELS, MOST_PAIRS, SEEDS, FourierMap
+from dplr.bounds.provenance import KEY as LEARNED
 from dplr.bounds.units import KEYS, UnitColumns
 from dplr.model_file.readers import choice, either, integer, label, label_list, list_of, number, table, text
 from dplr.model_file.statement import plain

@@ -1,8 +1,8 @@
 """Bounds and levels of columns, learned from private rows by a release of its own. Private.
 
 `grid.py` has the public numbers among which bounds are chosen, `choice.py` the exponential mechanism in whole numbers,
-`law.py` what each choice may cost, `levels.py` the levels of text, `learned.py` the outcome as a value, and `release.py`
-pays for it. Proofs: quantiles.md.
+`law.py` what each choice may cost, `selection.py` the bounds of one column and `levels.py` the levels of text,
+`learned.py` the outcome as a value. `release.py` pays for it. Proofs: quantiles.md.
 """
 
 from __future__ import annotations

@@ -21,9 +21,7 @@ _AS_NUMBERS = (Kind.NUMBER, Kind.INTEGER)
 _REMEDY = "Say what each holds, such as columns={'age': 'integer', 'income': 'number', 'race': 'levels'}."
 
 
-def learned_kinds(
-    table: Table | NDArray[Any], declared: Any, apart: Sequence[str], strict: bool
-) -> dict[str, Kind]:
+def learned_kinds(table: Table | NDArray[Any], declared: Any, apart: Sequence[str], strict: bool) -> dict[str, Kind]:
     """The kind of each column that is learned.
 
     Parameters
@@ -64,7 +62,9 @@ def learned_kinds(
 def _types(table: Table | NDArray[Any]) -> dict[str, Kind | None]:
     if isinstance(table, Table):
         kinds = [declared_kind(table.dtype(place)) for place in range(len(table.columns))]
-        return {name: None if kind is None else _OF_TYPES[kind] for name, kind in zip(table.columns, kinds, strict=True)}
+        return {
+            name: None if kind is None else _OF_TYPES[kind] for name, kind in zip(table.columns, kinds, strict=True)
+        }
     letters = {"i": Kind.INTEGER, "u": Kind.INTEGER, "f": Kind.NUMBER, "b": Kind.FLAG}
     return {f"column {place}": letters.get(table.dtype.kind) for place in range(table.shape[1])}
 
@@ -93,3 +93,13 @@ def _kind(name: str, of_type: Kind | None, asked: Any) -> Kind:
         remedy = "Convert the column first: dates as dates, codes as text."
         raise ValueError(sentence("columns", f"must be {str(of_type)!r} for {name!r}, by its type", asked, remedy))
     return kind
+
+
+def numbers_of(kinds: Mapping[str, Kind]) -> tuple[str, ...]:
+    """Columns whose bounds are chosen, dates among them."""
+    return tuple(name for name, kind in kinds.items() if kind not in (Kind.FLAG, Kind.LEVELS))
+
+
+def texts_of(kinds: Mapping[str, Kind]) -> tuple[str, ...]:
+    """Columns of text."""
+    return tuple(name for name, kind in kinds.items() if kind is Kind.LEVELS)

@@ -31,10 +31,10 @@ _MARGIN = 1 + 2.0**-40
 _MOST_RECORDS = 2**32
 # Beyond these a threshold says nothing that a float can hold.
 _LARGEST_EPS, _LEAST_DELTA = 500.0, 1e-300
-# By records times eps of an end: from where on ends lie so dense in a power of ten.
-_DENSER = ((150.0, 6), (1500.0, 12))
-# What a step outwards weighs in an exponent, least and most.
-_LEAST_STEP, _MOST_STEP = 0.7, 3.0
+# What a power of ten outwards weighs in an exponent: the records times the eps of an end over so many, within limits.
+_RECORDS_OF_A_DECADE, _LEAST_DECADE, _MOST_DECADE = 120.0, 2.1, 36.0
+# By the weight of a power of ten: how many ends lie in one.
+_DENSER = ((4.0, 6), (12.0, 12))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def _text_delta(delta: float, eps: float, texts: int) -> float:
     if not texts:
         return 0.0
     each = delta / (texts * (1 + math.exp(min(eps, _LARGEST_EPS))) * _MARGIN)
-    if eps > _LARGEST_EPS or 0 < delta and each < _LEAST_DELTA:
+    if eps > _LARGEST_EPS or (delta > 0 and each < _LEAST_DELTA):
         got = f"eps = {eps:g}, delta = {delta:g}"
         raise ValueError(sentence("delta", "must be larger, or eps smaller, to learn levels", got))
     return each
@@ -105,15 +105,17 @@ def _largest_column(rho: float, numbers: int, texts: int) -> Fraction:
     return Fraction(low)
 
 
-def steps_of(records: float, price: Fraction) -> int:
-    """How dense ends lie, by a public rule of the records and the eps of an end."""
-    return next((steps for least, steps in reversed(_DENSER) if records * price >= least), 3)
+def steps_outwards(records: float, price: Fraction) -> tuple[int, Fraction]:
+    """How many ends lie in a power of ten, and what a step outwards weighs, by a public rule.
 
-
-def step_weight(records: float, price: Fraction, outside: float) -> Fraction:
-    """What a step outwards weighs: more where it costs but a third of the share that may lie outside."""
-    weight = min(max(outside * records * float(price) / 3, _LEAST_STEP), _MOST_STEP)
-    return Fraction(round(weight * 64), 64)
+    Parameters
+    ----------
+    records : a public number of them.
+    price : eps of an end.
+    """
+    decade = min(max(records * float(price) / _RECORDS_OF_A_DECADE, _LEAST_DECADE), _MOST_DECADE)
+    steps = next((steps for least, steps in reversed(_DENSER) if decade >= least), 3)
+    return steps, Fraction(round(64 * decade / steps), 64)
 
 
 def noise_units(price: Fraction, sensitivity: int) -> int:
@@ -196,6 +198,7 @@ def _calibration(price: Prices, numbers: Sequence[str], texts: Sequence[str]) ->
         each = f"a middle at eps = {float(price.middle):.6g} and two ends at eps = {float(price.end):.6g} each"
         parts.append(f"exponential mechanisms: for each of {len(numbers)} columns {each}")
     if texts:
-        parts.append(f"{len(texts)} columns of text at eps = {float(price.column):.6g}, thresholds at delta = {price.text_delta:.6g}")
+        each = f"at eps = {float(price.column):.6g}, thresholds at delta = {price.text_delta:.6g}"
+        parts.append(f"{len(texts)} columns of text {each}")
     added = "zCDP" if price.concentrated else "their sum"
     return f"{'; '.join(parts)}; added up by {added}"

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.keywords import suggests
@@ -16,31 +15,20 @@ from dplr._kit.validation import check_delta, check_eps, sentence
 from dplr.bounds.declared import Bounds, BoundsLike, as_bounds
 from dplr.bounds.units import UnitColumns
 from dplr.estimators._base import source_of
-from dplr.estimators._strict import check_given
 from dplr.fitting.intake import RawRows, raw_rows
-from dplr.fitting.planning import check_loss, public_n_rows, rows_sentence
 from dplr.fitting.run import accounted
 from dplr.fitting.silence import silence
-from dplr.fitting.streaming import count_persons, count_rows, refuse_queries
 from dplr.fitting.units import UnitDeclaration
 from dplr.ledger.budget import Budget
 from dplr.ledger.handle import LedgerLike, as_ledger
 from dplr.noise import Source
-from dplr.privacy import count_sensitivity
-from dplr.privacy.guarantees import Neighbouring
-from dplr.privacy.statement import PrivacyStatement
-from dplr.quantiles.columns import learned_kinds
-from dplr.quantiles.grid import Kind, narrow
-from dplr.quantiles.law import UNITS, Prices, check_enough, noise_units, prices, statement_of
+from dplr.quantiles.columns import learned_kinds, numbers_of, texts_of
+from dplr.quantiles.grid import Kind
 from dplr.quantiles.learned import LearnedBounds, LearnedColumn
-from dplr.quantiles.levels import frequent_texts
-from dplr.quantiles.selection import Range, chosen_range
-from dplr.rows import Table, as_table, row_weights
-from dplr.rows.streams import one_pass
-from dplr.rows.streams.histograms import HistogramPass, Histograms, added
-from dplr.rows.streams.recipe import Weighing
-from dplr.rows.streams.source import Stream, as_stream
-from dplr.rows.streams.tally import Tally
+from dplr.quantiles.plan import BoundsPlan, learned_column, plan_of
+from dplr.quantiles.rows import PrivateRows, table_of
+from dplr.rows import Table
+from dplr.rows.streams.source import as_stream
 
 _MOST_OUTSIDE = 4  # shares that were allowed, beyond two deviations of the noise: then nothing is said
 _ENOUGH = "n eps is too small"
@@ -155,207 +143,63 @@ def learn_bounds(
     >>> learned.bounds.target[1] > 20_000
     True
     """
-    eps, delta, budget = _checked_eps(eps), check_delta(delta), as_ledger(ledger)
+    budget = as_ledger(ledger)
+    with silence() if budget.strict else contextlib.nullcontext():  # ids and weights are read before the reservation
+        release = planned(
+            X, eps=eps, delta=delta, columns=columns, target=target, outside=outside, bounds=bounds, person=person,
+            rows_per_person=rows_per_person, sample_weight=sample_weight, weight_bounds=weight_bounds,
+            neighbouring=neighbouring, n_rows=n_rows, large_delta=large_delta, strict=budget.strict,
+        )  # fmt: skip
+        return release.paid(budget, source_of(rng))
+
+
+def planned(
+    X: Any, *, eps: float, delta: float, columns: Any, target: str | None, outside: float, bounds: BoundsLike,
+    person: str | None, rows_per_person: int, sample_weight: str | None, weight_bounds: tuple[float, float] | None,
+    strict: bool = False, **facts: Any,
+) -> Release:  # fmt: skip
+    """The plan of a release and its rows, of which no number was read; refused where it promises or says too little."""
+    facts |= {"eps": _checked_eps(eps), "delta": check_delta(delta)}
     share, declared = _checked_share(outside), as_bounds(bounds)
     if declared is not None and declared.names is None:
         rule = "must name its columns beside columns that are learned"
         raise ValueError(sentence("bounds", rule, "bounds by position", "Give a mapping of names."))
-    facts = {"eps": eps, "delta": delta, "neighbouring": neighbouring, "n_rows": n_rows, "large_delta": large_delta}
     units = UnitDeclaration.of(person, rows_per_person, weight_bounds, declared)
     stream = as_stream(X)
     data = raw_rows(X if stream is None else stream.parts.empty, units, declared, sample_weight, None)
-    with silence() if budget.strict else contextlib.nullcontext():  # ids and weights are read before the reservation
-        table = _table(data.X)
-        kinds = _kinds(table, columns, target, declared, delta, budget.strict)
-        rows = _Rows(table, stream, data, kinds, budget.strict)
-        plan, source = rows.planned(share, facts), source_of(rng)
-        statement = replace(plan.statement, reproducible=source.reproducible)
-
-        def work() -> list[LearnedColumn]:
-            histograms = rows.counted()
-            return [_learned(histograms, name, plan, source) for name in kinds]
-
-        columns_learned = accounted(budget, [statement], source, work)
-    return LearnedBounds(tuple(columns_learned), target, share, statement, _plain_bounds(declared, data))
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """Public facts of a release.
-
-    Attributes
-    ----------
-    kinds : of the columns.
-    records : a public number of records, or of persons.
-    share : of the records that may lie beyond each bound.
-    prices : of a column.
-    changed : records that differ between neighbours.
-    shared : whether the rows of one unit may have several texts.
-    statement : the promise.
-    """
-
-    kinds: dict[str, Kind]
-    records: int
-    share: float
-    prices: Prices
-    changed: int
-    shared: bool
-    statement: PrivacyStatement
-
-    @property
-    def numbers(self) -> tuple[str, ...]:
-        """Columns whose bounds are chosen."""
-        return _numbers(self.kinds)
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """Columns of text."""
-        return _texts(self.kinds)
+    table = table_of(data.X)
+    kinds = _kinds(table, columns, target, declared, facts["delta"], strict)
+    rows = PrivateRows(table, stream, data, kinds, strict)
+    return Release(rows, plan_of(rows, share, facts), target, _plain_bounds(declared, data))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Rows:
-    """The private rows, in memory or streamed.
+class Release:
+    """A release that can be priced, and paid once.
 
     Attributes
     ----------
-    table : the rows; without rows where they are streamed.
-    stream : None for rows in memory.
-    data : ids and weights.
-    kinds : of the columns.
-    strict : whether no value may be the reason of an error.
+    rows : private.
+    plan : public.
+    target : the column that models will predict; None for none.
+    declared : bounds that are public, as plain values.
     """
 
-    table: Table | NDArray[Any]
-    stream: Stream | None
-    data: RawRows
-    kinds: dict[str, Kind]
-    strict: bool
+    rows: PrivateRows
+    plan: BoundsPlan
+    target: str | None
+    declared: dict[str, Any]
 
-    def planned(self, share: float, facts: Mapping[str, Any]) -> _Plan:
-        """The plan of the release; refused where it promises too little, or could say nothing."""
-        unit, relation = self.data.unit, facts["neighbouring"]
-        if self.strict:
-            if self.stream is not None:
-                refuse_queries(self.stream, unit.person)
-            check_given(self.data, relation, facts["n_rows"])
-        count = public_n_rows(self.units, facts["n_rows"], relation, unit, self.strict)
-        check_loss([facts["eps"]], facts["delta"], relation, count, facts["large_delta"], unit)
-        if count is None:
-            rule, remedy = "is required here", "Give a public guess of their number: a share of it may lie outside."
-            raise ValueError(sentence("n_rows", rule, None, remedy))
-        numbers, texts = _numbers(self.kinds), _texts(self.kinds)
-        price = prices(facts["eps"], facts["delta"], len(numbers), len(texts))
-        if numbers:
-            check_enough(count, price, len(numbers) + len(texts), facts["eps"])
-        named = ", ".join(f"{name} ({kind})" for name, kind in self.kinds.items())
-        assumed = (
-            f"names and kinds of the columns: {named}",
-            f"{share:g} of the records may lie beyond each bound",
-            rows_sentence(count, relation, unit.many),
-        )
-        about = Neighbouring(relation)
-        statement = statement_of(facts["eps"], facts["delta"], price, about, numbers, texts, unit, assumed)
-        shared = unit.person is not None
-        return _Plan(self.kinds, count, share, price, about.records_changed, shared, statement)
+    def paid(self, budget: Budget, source: Source) -> LearnedBounds:
+        """Reserve, count, choose, commit."""
+        statement = replace(self.plan.statement, reproducible=source.reproducible)
 
-    @property
-    def units(self) -> int:
-        """Number of records, or of persons."""
-        if self.stream is not None:
-            person = self.data.unit.person
-            return count_rows(self.stream) if person is None else max(1, len(self._persons()))
-        if not len(self.table):
-            raise ValueError(sentence("X", "must have at least one row", 0))
-        return len(self.table) if self.data.unit.person is None else self._weights().units
+        def work() -> list[LearnedColumn]:
+            histograms = self.rows.counted()
+            return [learned_column(histograms, name, self.plan, source) for name in self.plan.kinds]
 
-    def _persons(self) -> Any:
-        assert self.stream is not None and self.data.unit.person is not None
-        return count_persons(self.stream, self.data.unit.person, self.strict)[1]
-
-    def _weights(self) -> Any:
-        data, unit = self.data, self.data.unit
-        return row_weights(
-            len(self.table), data.ids, unit.rows_per_person, data.weights, unit.weight_max, None, self.strict
-        )
-
-    def counted(self) -> Histograms:
-        """The exact histograms."""
-        job = HistogramPass(_numbers(self.kinds), _texts(self.kinds))
-        weighted = self.data.unit.weighted
-        if self.stream is None:
-            names = _names(self.table)
-            places = [[names.index(name) for name in some] for some in (job.numbers, job.texts)]
-            weights = self._weights().of_rows if weighted else None
-            return added(job.zero(), self.table, places[0], places[1], weights)
-        return self._streamed(job, weighted)
-
-    def _streamed(self, job: HistogramPass, weighted: bool) -> Histograms:
-        assert self.stream is not None
-        unit, tally = self.data.unit, None
-        if weighted:
-            counts = None if unit.person is None else self._persons()
-            tally = None if counts is None else Tally(max(1, len(counts)))
-            weighing = Weighing(
-                unit.person, self.data.weight_column, unit.rows_per_person, unit.weight_max, None, self.strict, counts,
-                tally,
-            )  # fmt: skip
-            job = replace(job, weighing=weighing)
-        columns = [name for name in (*job.numbers, *job.texts, unit.person, self.data.weight_column) if name]
-        histograms = one_pass(self.stream.parts.chosen(columns), job)
-        if tally is not None:
-            tally.check()
-        return histograms
-
-
-def _learned(histograms: Histograms, name: str, plan: _Plan, source: Source) -> LearnedColumn:
-    """One column, with fresh noise."""
-    kind = plan.kinds[name]
-    if kind is Kind.FLAG:
-        return LearnedColumn(name, str(kind), 0.0, 1.0)
-    if kind is Kind.LEVELS:
-        sums = histograms.texts[plan.texts.index(name)]
-        return _of_texts(name, frequent_texts(sums, plan.prices, plan.changed, plan.shared, source), plan)
-    cells = histograms.cells[plan.numbers.index(name)]
-    return _of_range(name, kind, chosen_range(cells, kind, plan.records, plan.share, plan.prices, source), plan)
-
-
-def _of_texts(name: str, counts: Mapping[str, float], plan: _Plan) -> LearnedColumn:
-    if len(counts) < 2:
-        reason = f"fewer than two levels have enough records; {_ENOUGH}, or it has no common levels"
-        return LearnedColumn(name, str(Kind.LEVELS), reason=reason)
-    shares = {text: count / plan.records for text, count in counts.items()}
-    return LearnedColumn(name, str(Kind.LEVELS), levels=tuple(counts), shares=shares)
-
-
-def _of_range(name: str, kind: Kind, ends: Range, plan: _Plan) -> LearnedColumn:
-    units = noise_units(plan.prices.outside, count_sensitivity.records_outside(UNITS))
-    noise = math.sqrt(2) * units / UNITS / plan.records
-    share, reason = ends.outside / plan.records, ""
-    if narrow(ends.lower, ends.upper) and not (kind.whole and ends.upper > ends.lower):
-        size = max(abs(ends.lower), abs(ends.upper))
-        reason = f"its values seem to be one number near {size:.4g}, or lie within 2 % of it: subtract a public number"
-    elif share - 2 * noise > _MOST_OUTSIDE * plan.share:
-        reason = f"about {100 * share:.0f} % of the records seem to lie outside the bounds that were chosen; {_ENOUGH}"
-    if reason:
-        return LearnedColumn(name, str(kind), outside=share, outside_noise=noise, reason=reason)
-    return LearnedColumn(name, str(kind), ends.lower, ends.upper, share, noise)
-
-
-def _table(X: Any) -> Table | NDArray[Any]:
-    table = as_table(X)
-    if table is not None:
-        return table
-    rule = "must be a data frame, or a two-dimensional array of numbers"
-    if not isinstance(X, np.ndarray) or isinstance(X, np.ma.MaskedArray):  # the type of a list depends on its values
-        raise TypeError(sentence("X", rule, type(X).__name__))
-    if X.ndim != 2 or X.dtype.kind not in "biuf":
-        raise ValueError(sentence("X", rule, f"{X.dtype} of shape {X.shape}"))
-    return X
-
-
-def _names(table: Table | NDArray[Any]) -> list[str]:
-    return list(table.columns) if isinstance(table, Table) else [f"column {place}" for place in range(table.shape[1])]
+        (*columns,) = accounted(budget, [statement], source, work)
+        return LearnedBounds(tuple(columns), self.target, self.plan.share, statement, self.declared)
 
 
 def _kinds(
@@ -364,26 +208,19 @@ def _kinds(
     """The kinds of the columns; refused where there is no promise for one."""
     apart = () if declared is None or declared.names is None else declared.names
     kinds = learned_kinds(table, columns, apart, strict)
-    if not _numbers(kinds) and not _texts(kinds):
+    if not numbers_of(kinds) and not texts_of(kinds):
         remedy = "Flags have the bounds 0 and 1: declare them."
         raise ValueError(sentence("columns", "must have numbers or text to learn", list(kinds), remedy))
     if target is not None and target not in kinds:
         raise ValueError(sentence("target", f"must be one of the columns, {list(kinds)[:20]}", target))
     if target is not None and declared is not None and declared.to_dict().get("target") is not None:
         raise ValueError(sentence("target", "must be None where the bounds declare it", target))
-    texts = _texts(kinds)
+    texts = texts_of(kinds)
     if texts and delta == 0:
-        remedy = "Give a delta far below 1/n, or declare the levels in `bounds`, or leave these columns out of `columns`."
-        raise ValueError(sentence("delta", f"must be positive to learn the levels of {', '.join(texts)}", delta, remedy))
+        remedy = "Give a delta far below 1/n, declare the levels in `bounds`, or leave these out of `columns`."
+        rule = f"must be positive to learn the levels of {', '.join(texts)}"
+        raise ValueError(sentence("delta", rule, delta, remedy))
     return kinds
-
-
-def _numbers(kinds: Mapping[str, Kind]) -> tuple[str, ...]:
-    return tuple(name for name, kind in kinds.items() if kind not in (Kind.FLAG, Kind.LEVELS))
-
-
-def _texts(kinds: Mapping[str, Kind]) -> tuple[str, ...]:
-    return tuple(name for name, kind in kinds.items() if kind is Kind.LEVELS)
 
 
 def _plain_bounds(declared: Bounds | None, data: RawRows) -> dict[str, Any]:

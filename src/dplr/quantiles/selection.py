@@ -11,7 +11,7 @@ from dplr.noise import Source
 from dplr.privacy import count_sensitivity
 from dplr.quantiles.choice import choose
 from dplr.quantiles.grid import LAST, Counts, Kind, beyond, lower_ends, middles, upper_ends
-from dplr.quantiles.law import CELL_UNITS, UNITS, Prices, noise_units, step_weight, steps_of
+from dplr.quantiles.law import CELL_UNITS, UNITS, Prices, noise_units, steps_outwards
 
 # How many steps it weighs to go past zero: many numbers are never negative.
 _PAST_ZERO = 3
@@ -50,8 +50,7 @@ def chosen_range(cells: Counts, kind: Kind, records: int, share: float, price: P
     below = np.concatenate([[0], np.cumsum(cells)])  # what lies in the cells before each
     total = int(below[-1])
     middle = _middle(below, records, price.middle, source)
-    steps, allowed = steps_of(records, price.end), int(share * records * CELL_UNITS)
-    weight = step_weight(records, price.end, share)
+    allowed, (steps, weight) = int(share * records * CELL_UNITS), steps_outwards(records, price.end)
     lows, highs = lower_ends(middle, kind, steps), upper_ends(middle, kind, steps)
     before_low = [int(below[LAST + 1 - beyond(-end, kind)]) for end in lows]
     before_high = [int(below[LAST + beyond(end, kind)]) for end in highs]
@@ -73,9 +72,7 @@ def _middle(below: Counts, records: int, price: Fraction, source: Source) -> flo
     return _MIDDLES.value(_least(costs, rate, np.zeros(len(costs), np.int64), Fraction(0), source))
 
 
-def _end(
-    ends: list[float], outside: list[int], allowed: int, weight: Fraction, price: Fraction, source: Source
-) -> int:
+def _end(ends: list[float], outside: list[int], allowed: int, weight: Fraction, price: Fraction, source: Source) -> int:
     """The place of an end with few records beyond it, and few steps outwards."""
     costs = np.maximum(np.array(outside, np.int64) - allowed, 0)
     return _least(costs, price / count_sensitivity.range_of_excess(CELL_UNITS), _steps(ends), weight, source)

@@ -15,7 +15,7 @@ DATES, DURATIONS = (nw.Date, nw.Datetime), (nw.Duration,)
 
 
 def declared_kind(dtype: Any) -> str | None:
-    """The kind of a column: "integer", "number", "flag", "text", "date" or "duration"; None where its type is silent."""
+    """The kind of a column: "integer", "number", "flag", "text", "date" or "duration"; None for other types."""
     if dtype.is_integer():
         return "integer"
     if dtype.is_numeric():
@@ -34,10 +34,9 @@ def days(values: Any) -> NDArray[np.float64]:
     """
     dtype, native = values.dtype, values.to_native()
     unit = "D" if dtype == nw.Date else dtype.time_unit
-    plain = getattr(native, "array", None)
+    plain: Any = getattr(native, "array", None)
     if getattr(plain, "asi8", None) is not None:  # pandas
-        ticks = np.asarray(plain.asi8, np.int64)
-        return np.where(plain.isna(), np.nan, ticks) / _TICKS[unit]
+        return np.asarray(np.where(plain.isna(), np.nan, plain.asi8) / _TICKS[unit])
     return numbers(values.cast(nw.Int32 if dtype == nw.Date else nw.Int64)) / _TICKS[unit]
 
 
