@@ -94,4 +94,5 @@ def _steps(ends: list[float]) -> Counts:
     """The number of steps from the first end to each; past zero it is larger."""
     signs = np.sign(ends)
     start = signs[0] or -signs[-1]
-    return np.arange(len(ends)) + _PAST_ZERO * ((signs != 0) & (signs != start))
+    past = ((signs != 0) & (signs != start)).astype(np.int64)
+    return np.asarray(np.arange(len(ends)) + _PAST_ZERO * past, np.int64)

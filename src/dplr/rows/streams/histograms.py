@@ -98,7 +98,7 @@ class HistogramPass:
         if pairs.size and (pairs.min() < 0 or pairs[0].max() >= state.cells.size):
             raise ValueError("a worker's answer must count rows in cells of the grid.")
         state.cells.ravel()[pairs[0]] = pairs[1]
-        state.texts = texts
+        state.texts = list(texts or [])
         return state
 
 
