@@ -10,7 +10,7 @@ from dplr.privacy.composition import exact, largest_rho, pure_rho
 from dplr.quantiles.law import LEAST_MIDDLE, UNITS, check_enough, noise_units, prices, steps_outwards, threshold
 
 
-@pytest.mark.parametrize("eps", [1e-9, 0.1, 1.0, 1 / 3, 50.0])
+@pytest.mark.parametrize("eps", [1e-3, 0.1, 1.0, 1 / 3, 50.0])
 @pytest.mark.parametrize(("numbers", "texts"), [(1, 0), (10, 0), (3, 2), (0, 1), (997, 3)])
 def test_prices_of_a_release_add_up_to_eps(eps, numbers, texts):
     price = prices(eps, 1e-6 if texts else 0.0, numbers, texts)
