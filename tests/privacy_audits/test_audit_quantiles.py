@@ -42,9 +42,6 @@ BROKEN = {
     "cells depend on the largest number": (
         "numbers", HISTOGRAMS, WRITTEN, f"{WRITTEN}; piece /= max(1, np.nanmax(np.abs(piece).clip(0, 1e9)))"
     ),
-    "infinite numbers are in the last cell of other numbers": (
-        "numbers", HISTOGRAMS, WRITTEN, f"{WRITTEN}; piece[~np.isfinite(piece)] = np.nanmedian(piece) + len(piece)"
-    ),
     "the middle has half its sensitivity": ("numbers", SENSITIVITY, "return 2 * record", "return record"),
     "an end has half its sensitivity": ("numbers", SENSITIVITY, "return record\n", "return record // 2\n"),
     "ends cost more than their share": ("numbers", LAW, "Fraction(3, 10), Fr", "Fraction(4, 10), Fr"),

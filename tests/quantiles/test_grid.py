@@ -92,8 +92,14 @@ def test_middles_are_blocks_of_all_cells_once_and_zero_by_itself():
 def test_records_beyond_an_end_lie_beyond_it(end):
     assert start_of(beyond(abs(end), Kind.NUMBER)) > abs(end)
     whole = float(round(end))
-    first = beyond(whole, Kind.INTEGER)
-    assert first == cell_of(whole + 1)  # nothing that lies beyond is counted as inside
+    assert cell_of(whole) <= beyond(whole, Kind.INTEGER) <= cell_of(whole + 1)  # no such number is counted as inside
+
+
+def test_fractions_beyond_a_whole_number_lie_beyond_it():
+    """Durations have hours."""
+    assert beyond(1.0, Kind.DURATION) == cell_of(1.0) + 1 <= cell_of(1.5)
+    assert beyond(-1.0, Kind.DURATION) == cell_of(-1.0) + 1 <= cell_of(-0.5)
+    assert beyond(1e6, Kind.INTEGER) == cell_of(1e6) == cell_of(1e6 + 1)
 
 
 def test_numbers_in_the_last_cell_may_be_of_any_size():

@@ -60,9 +60,10 @@ def cell_of(value: float) -> int:
 def beyond(end: float, kind: Kind) -> int:
     """The first cell whose records lie beyond an upper end; beyond a lower one, the mirrored cell of -end.
 
-    Of whole numbers it is the cell of the next one. Records in the last cell may be of any size.
+    It follows the cell of the end, unless that holds the next whole number too. In the last one are numbers of any size.
     """
-    return cell_of(end + 1) if kind.whole else min(cell_of(end) + 1, LAST)
+    following = min(cell_of(end) + 1, LAST)
+    return min(following, cell_of(end + 1)) if kind.whole else following
 
 
 def start_of(cell: int) -> float:
