@@ -57,27 +57,30 @@ def table(kind, n, *records):
     return pd.DataFrame({"a": rows, "b": rows}).astype("float64")
 
 
-def pairs(case):
-    """Neighbours, with the options of the release."""
+def neighbours(case):
+    """Pairs of tables, with the options of the release; one object for a table, however often it comes."""
     kinds = {"columns": {"a": "integer", "b": "integer"}} if case == "integer" else {}
     if case in ("numbers", "integer"):
         values = VALUES if case == "numbers" else (0.0, 1_000_100.0, 2e6)
-        for left, right in itertools.combinations(values, 2):
-            yield table(case, RECORDS, left), table(case, RECORDS, right), kinds
-    elif case == "add_remove":
-        for value, n_rows in itertools.product(VALUES[:-1], (RECORDS, 3 * RECORDS)):
-            yield table(case, RECORDS, value), table(case, RECORDS), {"neighbouring": case, "n_rows": n_rows}
-    elif case == "steps":  # of neighbours near a number at which steps outwards begin to weigh more
-        for n in range(1000, 1022):
-            yield table(case, n, 1e4), table(case, n), {"neighbouring": "add_remove", "n_rows": 1000}
-    elif case == "weights":
-        for left, right in itertools.combinations(VALUES[1::2], 2):
-            options = {"sample_weight": "w", "weight_bounds": (0.0, 2.0)}
-            yield *(table(case, RECORDS, value).assign(w=[1.0] * RECORDS + [9.0]) for value in (left, right)), options
-    elif case == "persons":
-        ids = [*np.arange(RECORDS).tolist(), *[RECORDS] * 4]
-        for left, right in itertools.combinations(([0.1] * 4, [1e4] * 4, [0.1, 1e4, NAN, 30.0]), 2):
-            yield *(table(case, RECORDS, *some).assign(id=ids) for some in (left, right)), {"person": "id"}
+        return _all_pairs([table(case, RECORDS, value) for value in values], kinds)
+    if case == "add_remove":
+        less = table(case, RECORDS)
+        more = [table(case, RECORDS, value) for value in VALUES[1:-1]]
+        options = [{"neighbouring": case, "n_rows": n_rows} for n_rows in (RECORDS, 3 * RECORDS)]
+        return [(one, less, some) for one, some in itertools.product(more, options)]
+    if case == "steps":  # of neighbours near a number at which steps outwards begin to weigh more
+        options = {"neighbouring": "add_remove", "n_rows": 1000}
+        return [(table(case, n, 1e4), table(case, n), options) for n in range(1000, 1020)]
+    if case == "weights":
+        rows = [table(case, RECORDS, value).assign(w=[1.0] * RECORDS + [9.0]) for value in VALUES[1::2]]
+        return _all_pairs(rows, {"sample_weight": "w", "weight_bounds": (0.0, 2.0)})
+    ids = [*np.arange(RECORDS).tolist(), *[RECORDS] * 4]
+    of_one = ([0.1] * 4, [1e4] * 4, [0.1, 1e4, NAN, 30.0])
+    return _all_pairs([table(case, RECORDS, *some).assign(id=ids) for some in of_one], {"person": "id"})
+
+
+def _all_pairs(tables, options):
+    return [(left, right, options) for left, right in itertools.combinations(tables, 2)]
 
 
 def measured(X, options, picks):
@@ -112,9 +115,14 @@ def losses(case):
         places = (0.5, (2560 + 32 * 49 + 30) / 5120)
     picks = [(place, *ends) for place, ends in itertools.product(places, ((0.0, 0.0), (0.1, 0.3), (1.0, 1.0)))]
     picks = [picks[2]] if case == "steps" else picks
-    largest = np.zeros(4)
-    for left, right, options in pairs(case):
-        for stages in zip(measured(left, options, picks), measured(right, options, picks), strict=True):
+    largest, done = np.zeros(4), {}
+    for left, right, options in neighbours(case):
+        for X in (left, right):
+            key = id(X), str(options)
+            if key not in done:
+                done[key] = X, measured(X, options, picks)  # with the table, whose id must stay its own
+        both = (done[id(X), str(options)][1] for X in (left, right))
+        for stages in zip(*both, strict=True):
             found = [float(np.abs(p - q).max()) for p, q in zip(*stages, strict=True)]
             largest = np.maximum(largest, found)
     return float(2 * largest.sum() / EPS)

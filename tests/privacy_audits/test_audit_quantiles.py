@@ -14,7 +14,7 @@ FLOORS = {
     "numbers": 0.99,
     "integer": 0.85,
     "add_remove": 0.85,
-    "steps": 0.5,
+    "steps": 0.35,
     "weights": 0.99,
     "persons": 0.99,
     "texts": 0.99,

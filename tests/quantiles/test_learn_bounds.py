@@ -289,7 +289,7 @@ class Moving(MemoryPart):
         Moving.reads += 1
         table = self.table
         if Moving.reads == 3:
-            table = table.set_column(0, "id", pa.array(np.full(len(table), 7)))
+            table = table.set_column(table.column_names.index("id"), "id", pa.array(np.full(len(table), 7)))
         return iter(table.to_batches())
 
 
