@@ -1,4 +1,4 @@
-"""Privacy of learned bounds, exactly: what neighbours show in every choice of every column, over all that may be chosen.
+"""Privacy of learned bounds, exactly: what neighbours show in every choice, over all that may be chosen.
 
 The probabilities of an exponential mechanism are explicit, so nothing is sampled: the exponents that the package hands
 to `choose` are turned into log probabilities of both neighbours. As a script (``python quantiles_audit.py RUNS CASE

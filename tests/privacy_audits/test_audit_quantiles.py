@@ -55,7 +55,9 @@ BROKEN = {
     "steps weigh by the private number of records": (
         "steps", SELECTION, "steps_outwards(records, price.end)", "steps_outwards(total >> 30, price.end)"
     ),
-    "rows of a person count whole": ("persons", ROWS, "weights = self._weights().of_rows if weighted", "weights = None if weighted"),
+    "rows of a person count whole": (
+        "persons", ROWS, "weights = self._weights().of_rows if weighted", "weights = None if weighted"
+    ),
     "weights are not clipped": ("weights", HISTOGRAMS, "(weights * 2.0**BITS)", "(weights * 2.0 ** (BITS + 1))"),
     "a text is kept by its exact number": ("texts", LEVELS, "if count >= least}", "if sums[text] >= least}"),
     "texts have half their noise": ("texts", SENSITIVITY, "return record * records_changed", "return record"),

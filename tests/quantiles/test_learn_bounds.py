@@ -1,5 +1,7 @@
 """Bounds learned from private rows: what is released, what is refused before anything is spent, and who pays."""
 
+import copy
+import pickle
 import tomllib
 import warnings
 
@@ -157,9 +159,7 @@ def test_an_unused_category_is_never_a_level():
 
 def test_bounds_make_a_fit_whose_statement_names_what_was_learned_and_a_ledger_pays_for_both(tmp_path):
     ledger = dplr.Ledger(tmp_path / "budget.db", eps=2.0, delta=1e-6)
-    found = dplr.learn_bounds(
-        PEOPLE[["age", "race", "income"]], target="income", eps=0.75, delta=1e-7, ledger=ledger
-    )
+    found = dplr.learn_bounds(PEOPLE[["age", "race", "income"]], target="income", eps=0.75, delta=1e-7, ledger=ledger)
     assert found.bounds.to_dict()["target"] == by_name(found)["income"].declaration
     est = dplr.fit(PEOPLE, "income", bounds=found.bounds, model="linear", eps=1.0, ledger=ledger)
     entries = ledger.entries()
@@ -206,6 +206,13 @@ def test_printed_lines_say_the_cost():
     text = str(learned())
     assert "eps = 1, delta = 0; 1 % of the records may lie beyond each bound" in text
     assert len(text.splitlines()) == 3
+
+
+def test_it_is_a_value_that_can_be_copied_and_sent():
+    found = learned(PEOPLE[["age", "race"]], delta=1e-7)
+    for again in (copy.deepcopy(found), pickle.loads(pickle.dumps(found))):
+        assert again == found
+        assert again.bounds == found.bounds
 
 
 # ---- the statement ----

@@ -60,7 +60,7 @@ def cell_of(value: float) -> int:
 def beyond(end: float, kind: Kind) -> int:
     """The first cell whose records lie beyond an upper end; beyond a lower one, the mirrored cell of -end.
 
-    It follows the cell of the end, unless that holds the next whole number too. In the last one are numbers of any size.
+    It follows the cell of the end, unless that holds the next whole number too. The last one has numbers of any size.
     """
     following = min(cell_of(end) + 1, LAST)
     return min(following, cell_of(end + 1)) if kind.whole else following

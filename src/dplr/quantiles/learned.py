@@ -6,7 +6,6 @@ import datetime
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 from dplr._kit.validation import sentence
@@ -65,7 +64,7 @@ class LearnedColumn:
     outside: float | None = None
     outside_noise: float = 0.0
     levels: tuple[str, ...] = ()
-    shares: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    shares: Mapping[str, float] = field(default_factory=dict)
     reason: str = ""
 
     @property

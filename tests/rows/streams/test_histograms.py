@@ -73,7 +73,9 @@ def test_an_array_gives_that_of_a_table():
     values = TABLE.select(["age", "weight"]).to_pandas().to_numpy(float)
     job = HistogramPass(("age", "weight"), ())
     assert_same(added(job.zero(), values, [0, 1], [], None), in_memory(TABLE, None, ("age", "weight"), ()))
-    assert_same(added(job.zero(), np.asfortranarray(values), [0, 1], [], None), added(job.zero(), values, [0, 1], [], None))
+    assert_same(
+        added(job.zero(), np.asfortranarray(values), [0, 1], [], None), added(job.zero(), values, [0, 1], [], None)
+    )
 
 
 @pytest.mark.parametrize(("size", "reads"), [(1, 1), (400, 1), (400, 3), (5000, 2)])
@@ -146,7 +148,9 @@ def of_times(values):
 
 TIMES = {
     "Arrow date": lambda: pa.table({"d": pa.array(DAYS, pa.int32()).cast(pa.date32())}),
-    "Arrow s": lambda: pa.table({"d": pa.array([None if d is None else d * 86_400 for d in DAYS]).cast(pa.timestamp("s"))}),
+    "Arrow s": lambda: pa.table(
+        {"d": pa.array([None if d is None else d * 86_400 for d in DAYS]).cast(pa.timestamp("s"))}
+    ),
     "Arrow zone": lambda: pa.table(
         {"d": pa.array([None if d is None else d * 86_400 for d in DAYS]).cast(pa.timestamp("s", "Asia/Tokyo"))}
     ),
