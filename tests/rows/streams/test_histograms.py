@@ -1,6 +1,7 @@
 """Histograms of columns: one answer for every library, part, thread and worker, and nothing else accepted as one."""
 
 import datetime
+import itertools
 import json
 
 import numpy as np
@@ -31,7 +32,7 @@ def in_memory(frame, weights=None, numeric=NUMBERS, texts=TEXTS):
 
 
 def in_parts(table, weighing=None, size=400, reads=2, edges=(0, 1100, 1100, 2900, 3000)):
-    parts = [MemoryPart(table.slice(a, b - a), size) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    parts = [MemoryPart(table.slice(a, b - a), size) for a, b in itertools.pairwise(edges)]
     return one_pass(LocalParts(parts, table[:0], reads), HistogramPass(NUMBERS, TEXTS, weighing))
 
 
@@ -72,10 +73,9 @@ def test_libraries_give_one_histogram(library):
 def test_an_array_gives_that_of_a_table():
     values = TABLE.select(["age", "weight"]).to_pandas().to_numpy(float)
     job = HistogramPass(("age", "weight"), ())
-    assert_same(added(job.zero(), values, [0, 1], [], None), in_memory(TABLE, None, ("age", "weight"), ()))
-    assert_same(
-        added(job.zero(), np.asfortranarray(values), [0, 1], [], None), added(job.zero(), values, [0, 1], [], None)
-    )
+    for array in (values, np.asfortranarray(values), values[:, ::-1][:, ::-1]):
+        found = added(job.zero(), array, [0, 1], [], None)
+        assert_same(found, in_memory(TABLE, None, ("age", "weight"), ()))
 
 
 @pytest.mark.parametrize(("size", "reads"), [(1, 1), (400, 1), (400, 3), (5000, 2)])
