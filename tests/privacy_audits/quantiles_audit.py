@@ -17,7 +17,7 @@ import pandas as pd
 import dplr
 from dplr.audit import eps_lower_bound
 from dplr.quantiles import selection
-from dplr.quantiles.law import UNITS
+from dplr.quantiles.law import OUTSIDE, UNITS
 from dplr.quantiles.levels import frequent_texts
 from dplr.quantiles.release import planned
 from dplr.quantiles.selection import chosen_range
@@ -46,6 +46,8 @@ class NoNoise:
 
 def column(kind, n):
     """Half of the numbers and a few more at 1, the others at 100: a middle in between is as bad for each record."""
+    if kind == "dates":  # near the end of the calendar, where one cell holds five years
+        return np.full(n, 2_932_000)
     if kind == "integer":  # all in one cell, wider than the nearest ends
         return np.full(n, 1_000_000 + 100)
     return np.where(np.arange(n) < 0.52 * n, 1.0, 100.0)
@@ -54,6 +56,9 @@ def column(kind, n):
 def table(kind, n, *records):
     """Equal columns with some records more."""
     rows = [*column(kind, n), *records]
+    if kind == "dates":
+        times = np.array([None if np.isnan(day) else int(day) for day in rows], "datetime64[D]").astype("datetime64[s]")
+        return pd.DataFrame({"a": times, "b": times})
     return pd.DataFrame({"a": rows, "b": rows}).astype("float64")
 
 
@@ -63,6 +68,8 @@ def neighbours(case):
     if case in ("numbers", "integer"):
         values = VALUES if case == "numbers" else (0.0, 1_000_100.0, 2e6)
         return _all_pairs([table(case, RECORDS, value) for value in values], kinds)
+    if case == "dates":
+        return _all_pairs([table(case, RECORDS, day) for day in (0, 2_932_000, NAN)], {})
     if case == "add_remove":
         less = table(case, RECORDS)
         more = [table(case, RECORDS, value) for value in VALUES[1:-1]]
@@ -113,6 +120,8 @@ def losses(case):
     places = (0.5, (2560 + 1 + 32 * 32) / 5120, (2560 + 36 * 32) / 5120)
     if case == "integer":
         places = (0.5, (2560 + 32 * 49 + 30) / 5120)
+    if case == "dates":
+        places = (0.5, (2560 + 1 + 1702) / 5120)  # a middle beyond the calendar
     picks = [(place, *ends) for place, ends in itertools.product(places, ((0.0, 0.0), (0.1, 0.3), (1.0, 1.0)))]
     picks = [picks[2]] if case == "steps" else picks
     largest, done = np.zeros(4), {}
@@ -125,6 +134,8 @@ def losses(case):
         for stages in zip(*both, strict=True):
             found = [float(np.abs(p - q).max()) for p, q in zip(*stages, strict=True)]
             largest = np.maximum(largest, found)
+    if case == "dates":  # no choice shows much of these records
+        return float(largest[3] / (EPS / 2 * OUTSIDE))
     return float(2 * largest.sum() / EPS)
 
 

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 FLOORS = {
     "numbers": 0.99,
     "integer": 0.85,
+    "dates": 0.99,
     "add_remove": 0.85,
     "steps": 0.35,
     "weights": 0.99,
@@ -50,7 +51,7 @@ BROKEN = {
         "numbers", SENSITIVITY, "return record + 1", "return (record + 1) // 2"
     ),
     "one cell counts twice beyond both ends": (
-        "integer", SELECTION, "max(before_high[high] - before_low[low], 0)", "before_high[high] - before_low[low]"
+        "dates", SELECTION, "max(before_high[high] - before_low[low], 0)", "before_high[high] - before_low[low]"
     ),
     "steps weigh by the private number of records": (
         "steps", SELECTION, "steps_outwards(records, price.end)", "steps_outwards(total >> 30, price.end)"
