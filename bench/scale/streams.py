@@ -51,6 +51,11 @@ def fitted(paths: list[str], kind: str, name: str) -> Any:
     return dplr.fit(dplr.Stream(paths), large.TARGET, bounds=large.bounds(kind), eps=1.0, **FITS[name])
 
 
+def learned(paths: list[str], columns: list[str]) -> Any:
+    """Bounds of all columns, learned."""
+    return dplr.learn_bounds(dplr.Stream(paths), columns=columns, eps=1.0)
+
+
 def measured(work: Callable[[], Any]) -> dict[str, float]:
     """Seconds, seconds of all cores, and MB above what was there."""
     before, wall, cpu = Memory.now(), time.perf_counter(), time.process_time()
@@ -105,8 +110,11 @@ def child(task: str, kind: str, paths: list[str]) -> None:
     """Measure one task, and print it."""
     warm(kind)
     columns = list(large.block(kind, 0, 1).column_names)
-    work = (lambda: raw(paths, columns)) if task == "raw" else (lambda: fitted(paths, kind, task))
-    print(json.dumps(measured(work)))
+    works: dict[str, Callable[[], Any]] = {
+        "raw": lambda: raw(paths, columns),
+        "learn_bounds": lambda: learned(paths, [name for name in columns if name != large.TARGET]),
+    }
+    print(json.dumps(measured(works.get(task, lambda: fitted(paths, kind, task)))))
 
 
 def main() -> None:
@@ -117,7 +125,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=20_000_000)
     parser.add_argument("--kind", choices=("census", "floats"), default="census")
     parser.add_argument("--files", type=int, default=4)
-    parser.add_argument("--tasks", nargs="*", default=["raw", *FITS])
+    parser.add_argument("--tasks", nargs="*", default=["raw", "learn_bounds", *FITS])
     parser.add_argument("--child", nargs="*")
     given = parser.parse_args()
     if given.child:

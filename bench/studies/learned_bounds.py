@@ -9,6 +9,7 @@ with the rest. `--training` scores on rows kept aside from training parts, for c
 
 import csv
 import dataclasses
+import functools
 import os
 import sys
 import warnings
@@ -164,17 +165,22 @@ def _score(table, bounds, eps, delta):
     return est.score(table.held_X[columns], table.held_y)
 
 
+def _of_bounds(table, bounds, eps, delta):
+    return _score(table, bounds, eps, delta), 0
+
+
+def _of_learned(table, eps, delta):
+    bounds, silent = _learned(table, SHARE * eps, delta / 2)
+    return _score(table, bounds, (1 - SHARE) * eps, delta / 2), silent
+
+
 def _ways(table, eps, delta):
     """A score of each way to have bounds, and the number of silent columns."""
-    yield "codebook", lambda: (_score(table, table.bounds, eps, delta), 0)
+    yield "codebook", functools.partial(_of_bounds, table, table.bounds, eps, delta)
 
-    def learned():
-        bounds, silent = _learned(table, SHARE * eps, delta / 2)
-        return _score(table, bounds, (1 - SHARE) * eps, delta / 2), silent
-
-    yield "learned", learned
+    yield "learned", functools.partial(_of_learned, table, eps, delta)
     for factor in (10, 100):
-        yield f"{factor} times too wide", lambda bounds=_wide(table, factor): (_score(table, bounds, eps, delta), 0)
+        yield f"{factor} times too wide", functools.partial(_of_bounds, table, _wide(table, factor), eps, delta)
 
 
 def fits(path, official):

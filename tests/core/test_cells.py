@@ -45,6 +45,12 @@ def test_a_cell_begins_where_the_numbers_before_it_end():
         assert cell_of(-start) == -cell
 
 
+def test_each_value_counts_as_many_units_as_it_should():
+    counts = np.zeros(2 * LAST + 1, np.int64)
+    count_cells(np.array([1.0, 1.0, -2.0]), None, counts, 2**30)
+    assert_array_equal(counts, cell_counts([1.0, 1.0, -2.0]) * 2**30)
+
+
 def test_numbers_are_added_to_what_is_there_and_a_nan_adds_nothing():
     counts = np.full(2 * LAST + 1, 3, np.int64)
     count_cells(np.array([np.nan]), None, counts)

@@ -11,7 +11,7 @@ class Refused(Exception):
     """What is wrong, in a word."""
 
 
-def read(data, kinds, delimiter=",", spellings=()):
+def read(data, kinds, delimiter=",", spellings=(), decimal="."):
     """Name -> values of the columns of UTF-8 `data`, (what is no number per column); Refused for other files."""
     text = decoded(data)
     names, *rows = well_quoted(text, delimiter) or [[]]
@@ -28,7 +28,7 @@ def read(data, kinds, delimiter=",", spellings=()):
             continue
         found[name], bad[name] = [], []
         for place, field in enumerate(fields, 1):
-            value = number(field.strip(), missing)
+            value = number(field.strip(), missing, decimal)
             if value == "bad":
                 bad[name].append(place)
             found[name].append(None if value == "bad" else value)
@@ -44,11 +44,13 @@ def decoded(data):
         raise Refused("encoding") from None
 
 
-def number(field, missing):
+def number(field, missing, decimal="."):
     """The value of a field, None where it is missing, "bad" for no number."""
     if field in missing:
         return None
     field = {"true": "1", "false": "0"}.get(field.lower(), field)
+    if decimal != ".":
+        field = "bad" if "." in field else field.replace(decimal, ".")
     return float(field) if NUMBER.fullmatch(field) else "bad"
 
 

@@ -54,7 +54,7 @@ BROKEN = {
         "dates", SELECTION, "max(before_high[high] - before_low[low], 0)", "before_high[high] - before_low[low]"
     ),
     "steps weigh by the private number of records": (
-        "steps", SELECTION, "steps_outwards(records, price.end)", "steps_outwards(total >> 30, price.end)"
+        "steps", SELECTION, "steps_outwards(records, price.end,", "steps_outwards(total >> 30, price.end,"
     ),
     "rows of a person count whole": (
         "persons", ROWS, "weights = self._weights().of_rows if weighted", "weights = None if weighted"

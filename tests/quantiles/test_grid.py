@@ -13,12 +13,10 @@ from dplr.quantiles.grid import (
     LAST,
     STEPS,
     Kind,
-    beyond,
     cell_of,
     lower_ends,
     middles,
     narrow,
-    start_of,
     upper_ends,
 )
 
@@ -86,24 +84,6 @@ def test_middles_are_blocks_of_all_cells_once_and_zero_by_itself():
     assert values[len(values) // 2] == 0
     for k in (0, 100, 2559, 2561, 5000):
         assert blocks.first[k] <= cell_of(values[k]) <= blocks.last[k]
-
-
-@given(NUMBERS)
-def test_records_beyond_an_end_lie_beyond_it(end):
-    assert start_of(beyond(abs(end), Kind.NUMBER)) > abs(end)
-    whole = float(round(end))
-    assert cell_of(whole) <= beyond(whole, Kind.INTEGER) <= cell_of(whole + 1)  # no such number is counted as inside
-
-
-def test_fractions_beyond_a_whole_number_lie_beyond_it():
-    """Durations have hours."""
-    assert beyond(1.0, Kind.DURATION) == cell_of(1.0) + 1 <= cell_of(1.5)
-    assert beyond(-1.0, Kind.DURATION) == cell_of(-1.0) + 1 <= cell_of(-0.5)
-    assert beyond(1e6, Kind.INTEGER) == cell_of(1e6) == cell_of(1e6 + 1)
-
-
-def test_numbers_in_the_last_cell_may_be_of_any_size():
-    assert beyond(1e15, Kind.NUMBER) <= beyond(8e15, Kind.NUMBER) == LAST == cell_of(math.nextafter(2.0**50, 0))
 
 
 @pytest.mark.parametrize(

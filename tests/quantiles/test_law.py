@@ -7,6 +7,7 @@ import pytest
 
 from dplr.privacy import count_sensitivity
 from dplr.privacy.composition import exact, largest_rho, pure_rho
+from dplr.quantiles.grid import STEPS
 from dplr.quantiles.law import LEAST_MIDDLE, UNITS, check_enough, noise_units, prices, steps_outwards, threshold
 
 
@@ -89,9 +90,11 @@ def test_an_eps_that_is_too_small_for_noise_is_refused():
         noise_units(Fraction(1, 2**60), UNITS)
 
 
-def test_more_records_make_ends_denser_and_steps_never_lighter():
-    found = [steps_outwards(n, Fraction(3, 10)) for n in (10, 1_000, 2_000, 10_000, 10**9)]
+@pytest.mark.parametrize("around_zero", [False, True])
+def test_more_records_make_ends_denser_and_powers_of_ten_never_lighter(around_zero):
+    found = [steps_outwards(n, Fraction(3, 10), around_zero) for n in (10, 1_000, 2_000, 10_000, 10**9)]
     assert [steps for steps, _ in found] == sorted(steps for steps, _ in found)
     decades = [steps * weight for steps, weight in found]
     assert decades == sorted(decades)
-    assert 2 < decades[0] < decades[-1] <= 36.2
+    assert 1 < decades[0] < decades[-1] <= 36.2
+    assert all(steps in (*STEPS, 1) for steps, _ in found)

@@ -16,13 +16,13 @@ POWERS = (LEAST_POWER, END_POWER)
 cdef int64_t LAST = (END_POWER - LEAST_POWER) << BITS_OF_FRACTION
 
 
-def count_cells(const double[::1] values, const int64_t[::1] shares, int64_t[::1] counts):
+def count_cells(const double[::1] values, const int64_t[::1] shares, int64_t[::1] counts, int64_t unit=1):
     """Add the share of each value to its cell; a NaN is in no cell.
 
     Parameters
     ----------
     values : (n,) numbers.
-    shares : (n,) whole numbers from 0 on; None for 1 each.
+    shares : (n,) whole numbers from 0 on; None for `unit` each.
     counts : (2 LAST + 1,) sums by cell, from the largest negative numbers over zero to the largest ones.
     """
     cdef Py_ssize_t k, n = values.shape[0]
@@ -41,4 +41,4 @@ def count_cells(const double[::1] values, const int64_t[::1] shares, int64_t[::1
             cell -= ((<int64_t> 1023 + LEAST_POWER) << BITS_OF_FRACTION) - 1
             cell = 0 if cell < 0 else LAST if cell > LAST else cell
             cell = LAST - cell if bits >> 63 else LAST + cell
-            counts[cell] += 1 if shares is None else shares[k]
+            counts[cell] += unit if shares is None else shares[k]

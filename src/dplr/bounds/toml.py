@@ -81,9 +81,9 @@ def read_file(path: str | os.PathLike[str]) -> dict[str, Any]:
 def write_file(values: Mapping[str, Any]) -> str:
     """TOML of what `Bounds.to_dict` returns."""
     target, features, products = values.get("target"), values["features"], values.get("products")
-    lines = [f"products = {_value(products)}", ""] if products else []
+    lines = [f"products = {value_of(products)}", ""] if products else []
     if target is not None and not isinstance(target, Mapping):
-        lines += [f"target = {_value(target)}", ""]
+        lines += [f"target = {value_of(target)}", ""]
     declared = {key: values[key] for key in units.KEYS if key in values}
     lines += [*_entries(declared), ""] if declared else []
     if isinstance(features, Mapping):
@@ -131,17 +131,18 @@ def _check(values: dict[str, Any]) -> None:
 
 
 def _entries(table: Mapping[str, Any]) -> list[str]:
-    return [f"{key_of(key)} = {_value(value)}" for key, value in table.items()]
+    return [f"{key_of(key)} = {value_of(value)}" for key, value in table.items()]
 
 
 def key_of(name: str) -> str:
     """A name as a key of TOML."""
-    return name if _BARE_KEY.fullmatch(name) else _value(name)
+    return name if _BARE_KEY.fullmatch(name) else value_of(name)
 
 
-def _value(value: Any) -> str:
+def value_of(value: Any) -> str:
+    """A value of TOML."""
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(_value(item) for item in value)}]"
+        return f"[{', '.join(value_of(item) for item in value)}]"
     if isinstance(value, Mapping):
         return f"{{ {', '.join(_entries(value))} }}"
     if isinstance(value, str):

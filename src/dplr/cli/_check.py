@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dplr.cli._faults import FILE, USAGE, Refused, blamed, visible
 from dplr.cli._options import (
-    EXISTING,
+    TABLE,
     aim_option,
     bounds_option,
     delta_option,
@@ -17,16 +17,20 @@ from dplr.cli._options import (
     mechanism_option,
     told,
 )
+from dplr.cli._rows import table_file
 from dplr.cli._silence import expected_table, lines_of
-from dplr.cli._tables import feature_kinds, format_of, read_table, target_kind
+from dplr.cli._tables import feature_kinds, read_table, target_kind
 from dplr.cli._units import check_apart, persons_in, unit_kinds, unit_options, units_of
 from dplr.mechanisms.automatic import AUTO
 from dplr.mechanisms.protocol import AIMS
 from dplr.problem.losses import LOSSES
 
+if TYPE_CHECKING:
+    from dplr.rows.files.kinds import Format
+
 
 @click.command(short_help="Compare a file with its bounds; spends nothing.")
-@click.argument("data", type=EXISTING)
+@click.argument("data", type=TABLE)
 @click.option("--target", metavar="COLUMN", help="The column to predict; without it only the features are looked at.")
 @bounds_option
 @click.option("--model", type=click.Choice(tuple(LOSSES)), default="logistic", show_default=True,
@@ -39,13 +43,12 @@ from dplr.problem.losses import LOSSES
 @format_options
 def check(
     data: str, target: str | None, bounds: str, model: str, eps: float | None, delta: float, mechanism: str, aim: str,
-    encoding: str, delimiter: str, spellings: tuple[str, ...],
-    **units: Any,
+    form: Format, **units: Any,
 ) -> None:  # fmt: skip
     """Say what a fit to DATA would refuse, and what looks wrong. Spends nothing and releases nothing.
 
     \b
-    dplr check people.csv --target income --bounds census.toml
+    dplr check people.csv --target income --bounds census.toml    (DATA is whatever `dplr fit` reads)
 
     It shows missing values, shares outside the bounds, labels and levels that were not declared or are only spelt
     otherwise, bounds in other units than the data, and bounds that are the extremes of the data; of persons their
@@ -65,7 +68,6 @@ def check(
         raise Refused("`--eps` is required with --delta, --mechanism and --aim: they are of a fit.", USAGE)
     with told():
         with blamed(USAGE):
-            form = format_of(encoding, delimiter, spellings)
             units = units_of(units)
         with blamed(FILE):
             column_bounds = dplr.Bounds.from_toml(bounds)
@@ -75,7 +77,7 @@ def check(
                 kinds[target] = target_kind(column_bounds, LOSSES[model].classification)
             check_apart(further := unit_kinds(units, column_bounds), target)
         with blamed(FILE):
-            table = read_table(data, kinds | further, form)
+            table = read_table(table_file(data), kinds | further, form)
             rows_per_person = units.pop("rows_per_person")
             X, y = (table, None) if target is None else (table.drop_columns([target]), table[target])
             findings = dplr.check(X, y, bounds=column_bounds, model=model, **units)

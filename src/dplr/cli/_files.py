@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dplr.cli._faults import FILE, USAGE, Refused, blamed
+from dplr.cli._rows import INPUT
 
 _SQLITE = ("-journal", "-wal", "-shm")
 
@@ -16,7 +17,7 @@ _SQLITE = ("-journal", "-wal", "-shm")
 def check_output(path: str, overwrite: bool, inputs: tuple[str | None, ...] = ()) -> None:
     """Refuse an output that cannot be written, or that would replace what is still needed."""
     target = Path(os.path.realpath(path))
-    needed = [source for source in inputs if source is not None]
+    needed = [source for source in inputs if source not in (None, INPUT)]
     if str(target) in [os.path.realpath(source) + suffix for source in needed for suffix in _SQLITE]:
         raise Refused(f"`{path}` would be deleted: a ledger keeps notes of its own under this name.", USAGE)
     try:

@@ -29,9 +29,9 @@ from dplr.cli._options import (
     told,
 )
 from dplr.cli._paying import check_price, paid, payer, saved, uninterrupted, unspent
-from dplr.cli._rows import named_files, read_rows
+from dplr.cli._rows import named_files, read_rows, table_file
 from dplr.cli._silence import check_table
-from dplr.cli._tables import feature_kinds, format_of, read_table, target_kind
+from dplr.cli._tables import feature_kinds, read_table, target_kind
 from dplr.cli._units import check_apart, persons_in, unit_kinds, unit_options, units_of
 from dplr.problem.losses import LOSSES
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from dplr.rows.files.kinds import Format
 
 
-@click.command(short_help="Fit a private model to a CSV or Parquet file.")
+@click.command(short_help="Fit a private model to a file, such as CSV or Parquet.")
 @click.argument("data", metavar="DATA")
 @click.option("--target", required=True, metavar="COLUMN", help="The column to predict.")
 @bounds_option
@@ -69,16 +69,19 @@ if TYPE_CHECKING:
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but warnings and errors.")
 def fit(
     data: str, target: str, bounds: str, n_rows: int | None, ledger_path: str | None, share: str | None,
-    label: str | None, resume: bool, output: str, overwrite: bool, encoding: str, delimiter: str,
-    spellings: tuple[str, ...], keep: str | None, progress: bool | None, statement: bool, quiet: bool,
-    **options: Any,
+    label: str | None, resume: bool, output: str, overwrite: bool, form: Format, keep: str | None,
+    progress: bool | None, statement: bool, quiet: bool, **options: Any,
 ) -> None:  # fmt: skip
-    """Fit a private model to DATA: a CSV or Parquet file with a header and one record per row, a folder of such files,
-    or a pattern in quotes. Large files are read batch by batch, as often as the mechanism needs them.
+    """Fit a private model to DATA: a file with one record per row, a folder of such files, a pattern in quotes, or -
+    for standard input. Files are CSV with a header, plain or inside gzip or zstd, Parquet, SPSS (.sav) or Stata (.dta);
+    their beginning says which, and not their name. Large files are read batch by batch, as often as the mechanism needs
+    them. A copy of standard input is kept on the disk while the command runs, in a file that only its user can read.
 
     \b
     dplr fit people.csv --target income --bounds census.toml --eps 0.8 --ledger budget.db -o model.json
     dplr fit 'people/*.parquet' --target income --bounds census.toml --mechanism ngd --eps 1 --delta 1e-6 -o model.json
+    dplr fit people.csv.gz --delimiter ';' --decimal , --target income --bounds census.toml --eps 0.8 -o model.json
+    unzip -p people.zip | dplr fit - --target income --bounds census.toml --eps 0.8 -o model.json
 
     With --aim coefficients the command says before it pays which lines of the table will probably be silent, and
     refuses a fit where all of them will be. A simulation says so, from the bounds and the number of records alone; with
@@ -91,6 +94,8 @@ def fit(
     file, a non-numeric field in a numeric column is treated as missing if the bounds say how to treat missing values
     there; otherwise it is an error. Text stays as it is written: "01" is not "1". Quotes must stand around a whole
     field, and be doubled inside it; any other quote is an error, because it could swallow the rows below it.
+    Variables of SPSS and Stata are their codes where the bounds have numbers, and their value labels where they have
+    text; missing values that the file declares are missing.
 
     What was fitted and what the release promises are printed to standard output. The model file holds them, and the
     full privacy statement; all of it may be published. The command checks that it can write the output before it reads
@@ -107,10 +112,10 @@ def fit(
         files = named_files(data)
     check_model_output(output, overwrite, (*files, bounds, ledger_path, public))
     with blamed(USAGE):
-        form = format_of(encoding, delimiter, spellings)
         units = units_of(options)
     ledger = payer(ledger_path, label, share)
-    job = job_of(ledger, (*files, public), target, form, resume)
+    files = [table_file(path) for path in files]
+    job = job_of(ledger, data, (*files, public), target, form, resume)
     with told():
         with unspent():
             with blamed(FILE):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dplr.cli._faults import FILE, USAGE, Refused, blamed
+from dplr.cli._rows import INPUT
 
 if TYPE_CHECKING:
     from dplr.ledger.budget import NullLedger
@@ -27,12 +28,21 @@ resume_option = click.option(
 )
 
 
-def job_of(ledger: Ledger | None, paths: tuple[str | None, ...], target: str, form: Format, resume: bool) -> Job | None:
-    """The job that pays for one fit of these files, can be resumed, and keeps the model until its file is written."""
+def job_of(
+    ledger: Ledger | None, data: str, paths: tuple[str | None, ...], target: str, form: Format, resume: bool
+) -> Job | None:
+    """The job that pays for one fit of these files, and keeps the model until its file is written.
+
+    It can be resumed, unless `data` is standard input: whether that is the same again cannot be seen.
+    """
+    if resume and data == INPUT:
+        raise Refused("`--resume` is of files: standard input is read once. Write its rows to a file first.", USAGE)
     if ledger is None:
         if resume:
             raise Refused("`--resume` is of an entry in a ledger: give --ledger too.", USAGE)
         return None
+    if data == INPUT:
+        return ledger.job(None, False, lambda est: _file_of(est, target))
     with blamed(FILE):
         fingerprints = "; ".join(fingerprint(path) for path in paths if path is not None)
     if len(paths) > _LISTED:

@@ -13,6 +13,7 @@ from dplr.cli._files import check_output
 from dplr.cli._options import (
     EXISTING,
     RELATIONS,
+    TABLE,
     delta_option,
     eps_option,
     format_options,
@@ -24,16 +25,16 @@ from dplr.cli._options import (
     told,
 )
 from dplr.cli._paying import check_price, paid, payer, saved, uninterrupted, unspent
-from dplr.cli._rows import named_files
-from dplr.cli._tables import column_types, format_of
-from dplr.cli._units import unit_options, units_of
+from dplr.cli._rows import named_files, table_file
+from dplr.cli._tables import column_types
+from dplr.cli._units import unit_kinds, unit_options, units_of
 
 if TYPE_CHECKING:
     from dplr.rows.files.kinds import Format
 
 
 @click.command(short_help="Learn bounds from private rows: a release that costs eps.")
-@click.argument("data", type=EXISTING)
+@click.argument("data", type=TABLE)
 @eps_option(required=True)
 @delta_option
 @click.option(
@@ -72,10 +73,9 @@ if TYPE_CHECKING:
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but warnings and errors.")
 def learn(
     data: str, columns: tuple[str, ...], bounds: str | None, ledger_path: str | None, share: str | None,
-    label: str | None, output: str, overwrite: bool, encoding: str, delimiter: str, spellings: tuple[str, ...],
-    quiet: bool, **options: Any,
+    label: str | None, output: str, overwrite: bool, form: Format, quiet: bool, **options: Any,
 ) -> None:  # fmt: skip
-    """Learn the bounds of columns of DATA, a CSV or Parquet file, and write a bounds file.
+    """Learn the bounds of columns of DATA, a file that `dplr fit` reads or - for standard input: a bounds file.
 
     \b
     dplr bounds learn people.csv --eps 0.1 --ledger budget.db --column age=integer --column income=number -o census.toml
@@ -86,21 +86,22 @@ def learn(
     """
     check_output(output, overwrite, (data, bounds, ledger_path))
     with blamed(USAGE):
-        form = format_of(encoding, delimiter, spellings)
         kinds = _kinds(columns)
         units = units_of(options)
     ledger = payer(ledger_path, label, share)
     job = None if ledger is None else ledger.job()
     with told():
+        import dplr
         from dplr.estimators._base import source_of
         from dplr.ledger.handle import as_ledger
         from dplr.quantiles.release import planned
 
         with unspent():
             with blamed(FILE):
-                rows, kinds = _rows(data, kinds, units, form)
+                declared = None if bounds is None else dplr.Bounds.from_toml(bounds)
+                rows, kinds = _rows(data, kinds, _unit_kinds(units, declared), form)
             with blamed(USAGE):
-                release = planned(rows, columns=kinds, bounds=bounds, **units, **options)
+                release = planned(rows, columns=kinds, bounds=declared, **units, **options)
                 check_price(ledger, ledger_path, release.plan.statement)
         learned = paid(job, lambda: release.paid(as_ledger(job), source_of(None)))
     with uninterrupted():
@@ -142,19 +143,28 @@ def _kinds(texts: Sequence[str]) -> dict[str, str] | None:
     return {name: kind for name, _, kind in pairs} or None
 
 
+def _unit_kinds(units: dict[str, Any], declared: Bounds | None) -> dict[str, Kind]:
+    """The kinds of the columns of ids and weights."""
+    from dplr.rows.files.kinds import NUMBER, Kind
+
+    if declared is not None:
+        return unit_kinds(units, declared)
+    columns = {units["person"]: Kind(text=True), units["sample_weight"]: NUMBER}
+    return {name: kind for name, kind in columns.items() if name is not None}
+
+
 def _rows(
-    path: str, kinds: dict[str, str] | None, units: dict[str, Any], form: Format
+    path: str, kinds: dict[str, str] | None, further: dict[str, Kind], form: Format
 ) -> tuple[Any, dict[str, str] | None]:
     """The rows as a stream, and the kinds of the columns that are learned."""
-    from dplr.rows.files.kinds import NUMBER, Kind
+    from dplr.rows.files.kinds import Kind
     from dplr.rows.streams.source import Stream, file_parts
 
-    files, types = named_files(path), column_types(path, form)
+    file = table_file(path)
+    files, types = named_files(file), {name: column.kind for name, column in column_types(file, form).items()}
     if kinds is None and set(types.values()) == {"unknown"}:
         rule = "must name the columns of a CSV file and what they hold"
         raise ValueError(sentence("--column", rule, "none", "Write --column age=integer, and so on."))
-    further = {name: Kind(text=True) for name in [units["person"]] if name}
-    further |= {name: NUMBER for name in [units["sample_weight"]] if name}
     names = [name for name in (types if kinds is None else kinds) if name not in further]
     of_file = {name: Kind(text=kinds is not None and kinds[name] == "levels") for name in names}
     return Stream(file_parts(files, [*names, *further], of_file | further, form)), kinds

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,7 @@ from dplr.cli._files import check_model_output, check_output
 from dplr.cli._options import (
     EXISTING,
     RELATIONS,
+    TABLE,
     bounds_option,
     eps_option,
     format_options,
@@ -24,9 +25,13 @@ from dplr.cli._options import (
     told,
 )
 from dplr.cli._paying import check_price, paid, payer, saved, uninterrupted, unspent
+from dplr.cli._rows import table_file
 from dplr.cli._summary import check_ending, show, table_options
-from dplr.cli._tables import feature_kinds, format_of, read_table
+from dplr.cli._tables import feature_kinds, read_table
 from dplr.mechanisms.protocol import NOISES
+
+if TYPE_CHECKING:
+    from dplr.rows.files.kinds import Format
 
 
 @click.group(short_help="Pay once, fit many: noisy moments of a table, and regressions from them.")
@@ -40,8 +45,8 @@ def moments() -> None:
     """
 
 
-@moments.command(short_help="Release the noisy moments of a CSV or Parquet file.")
-@click.argument("data", type=EXISTING)
+@moments.command(short_help="Release the noisy moments of a file, such as CSV or Parquet.")
+@click.argument("data", type=TABLE)
 @bounds_option
 @eps_option(required=True)
 @click.option(
@@ -92,21 +97,20 @@ def moments() -> None:
 def release(
     data: str, bounds: str, eps: float, delta: float, noise: str, columns: tuple[str, ...],
     important: tuple[str, ...], neighbouring: str, n_rows: int | None, party: str | None, large_delta: bool,
-    ledger_path: str | None, share: str | None, label: str | None, output: str, overwrite: bool, encoding: str,
-    delimiter: str, spellings: tuple[str, ...], quiet: bool,
+    ledger_path: str | None, share: str | None, label: str | None, output: str, overwrite: bool, form: Format,
+    quiet: bool,
 ) -> None:  # fmt: skip
-    """Release the noisy second moments of the columns of DATA, a CSV or Parquet file, as a small file.
+    """Release the noisy second moments of the columns of DATA, a file or - for standard input, as a small file.
 
     \b
     dplr moments release people.csv --bounds census.toml --eps 1 --delta 1e-6 --ledger budget.db -o m.json
 
     The bounds name all columns, with whatever is a target later among the features, and have no table [target]. The
     file may be published: regressions of any of its columns on any others cost nothing further. Running the command
-    again spends eps again.
+    again spends eps again. DATA may be whatever `dplr fit` reads.
     """
     check_model_output(output, overwrite, (data, bounds, ledger_path), moments=True)
     with blamed(USAGE):
-        form = format_of(encoding, delimiter, spellings)
         importance = _importance(important)
     ledger = payer(ledger_path, label, share)
     job = None if ledger is None else ledger.job()
@@ -122,7 +126,7 @@ def release(
         with unspent():
             column_bounds = _declared(bounds, columns)
             with blamed(FILE):
-                table = read_table(data, feature_kinds(column_bounds), form)
+                table = read_table(table_file(data), feature_kinds(column_bounds), form)
             with blamed(USAGE):
                 _check_plan(column_bounds, table, importance, facts, ledger, ledger_path)
         import dplr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 import textwrap
 import warnings
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from dplr.cli._faults import FILE, USAGE, Refused, blamed, visible
+from dplr.cli._tables import format_of
 from dplr.mechanisms import SHORTHANDS
 from dplr.mechanisms.automatic import AUTO
 from dplr.mechanisms.protocol import AIMS
@@ -26,6 +28,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _HINTS = "; ".join(about.hint for about in SHORTHANDS.values() if about.hint)
 RELATIONS = ("replace_one", "add_remove")
 EXISTING = click.Path(exists=True, dir_okay=False, readable=True)
+TABLE = click.Path(exists=True, dir_okay=False, readable=True, allow_dash=True)  # - is standard input
 
 
 class Ridge(click.ParamType[float | str]):
@@ -132,18 +135,31 @@ def eps_option(required: bool) -> Callable[[Function], Function]:
     return click.option("--eps", type=Eps(), required=required, help=text)
 
 
-def format_options(function: Function) -> Function:
-    """How a CSV file is written."""
+def format_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """How a file is written: the command gets it as `form`."""
+
+    @functools.wraps(function)
+    def command(
+        *, encoding: str, delimiter: str, decimal: str, spellings: tuple[str, ...], **options: Any
+    ) -> Any:  # fmt: skip
+        with blamed(USAGE):
+            form = format_of(encoding, delimiter, spellings, decimal)
+        return function(form=form, **options)
+
     for option in (
         click.option("--missing", "spellings", multiple=True, metavar="TEXT",
-            help="CSV: text that means a missing value, such as '?'; may be repeated. An empty field always does."),
+            help="Text that means a missing value, such as '?'; may be repeated. An empty field always does. Parquet "
+            "files have missing values of their own."),
         click.option("--delimiter", default=",", show_default=True, help="CSV: what is between two fields."),
+        click.option("--decimal", default=".", show_default=True,
+            help="CSV: what is before the decimals of a number, a full stop or a comma. Nothing may be between "
+            "thousands."),
         click.option("--encoding", default="utf-8", show_default=True,
             help="CSV: encoding of the text. UTF-8, or one with one byte per character, such as latin-1: in others one "
-            "record could change how the next one is read."),
+            "record could change how the next one is read. Of SPSS and Stata only where the file does not say it."),
     ):  # fmt: skip
-        function = option(function)
-    return function
+        command = option(command)
+    return command
 
 
 bounds_option = click.option(

@@ -20,7 +20,7 @@ from dplr.cli._options import (
     share_option,
     told,
 )
-from dplr.cli._tables import feature_kinds, format_of, read_table, target_kind
+from dplr.cli._tables import feature_kinds, read_table, target_kind
 from dplr.cli._units import unit_options, units_of
 from dplr.mechanisms import SHORTHANDS
 from dplr.problem.losses import LOSSES
@@ -51,8 +51,7 @@ if TYPE_CHECKING:
 @format_options
 def plan(
     bounds: str, n_rows: int | None, target: str | None, curve: bool, intervals: bool, target_error: float | None,
-    target_width: tuple[str, ...], ledger_path: str | None, share: str | None, fits: int, encoding: str,
-    delimiter: str, spellings: tuple[str, ...],
+    target_width: tuple[str, ...], ledger_path: str | None, share: str | None, fits: int, form: Format,
     **simulation: Any,
 ) -> None:  # fmt: skip
     """Say what a fit would release, with how much noise, before any data is read. Spends nothing.
@@ -86,7 +85,6 @@ def plan(
         raise Refused("`--fits` is of what a ledger is asked: give --ledger too.", USAGE)
     with told():
         with blamed(USAGE):
-            form = format_of(encoding, delimiter, spellings)
             units = units_of(simulation)
             if parameters["neighbouring"] == "replace_one" and n_rows is None and not (searched or lists):
                 raise ValueError("`--n-rows` is required with replace_one, where the number of records is public.")

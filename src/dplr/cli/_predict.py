@@ -9,18 +9,19 @@ import click
 
 from dplr.cli._faults import FILE, USAGE, Refused, blamed
 from dplr.cli._files import check_output, write
-from dplr.cli._options import EXISTING, format_options, note, output_option, overwrite_option, told
-from dplr.cli._tables import feature_kinds, format_of, parquet_of, read_table
+from dplr.cli._options import EXISTING, TABLE, format_options, note, output_option, overwrite_option, told
+from dplr.cli._rows import table_file
+from dplr.cli._tables import feature_kinds, parquet_of, read_table
 
 if TYPE_CHECKING:
-    from dplr.rows.files.kinds import Kind
+    from dplr.rows.files.kinds import Format, Kind
 
 PREDICTION = "prediction"
 
 
 @click.command(short_help="Predict the rows of a file with a model file.")
 @click.argument("model", type=EXISTING)
-@click.argument("data", type=EXISTING)
+@click.argument("data", type=TABLE)
 @click.option("--proba", is_flag=True, help="Also a column of probabilities for each class (logistic models).")
 @click.option("--keep", multiple=True, metavar="COLUMN", help="Copy a column of DATA, such as an id; may be repeated.")
 @output_option
@@ -29,15 +30,17 @@ PREDICTION = "prediction"
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but warnings and errors.")
 def predict(
     model: str, data: str, proba: bool, keep: tuple[str, ...], output: str, overwrite: bool,
-    encoding: str, delimiter: str, spellings: tuple[str, ...], quiet: bool,
+    form: Format, quiet: bool,
 ) -> None:  # fmt: skip
-    """Predict the target of each row of DATA (CSV or Parquet) with a model file; writes CSV, or Parquet.
+    """Predict the target of each row of DATA with a model file; writes CSV, or Parquet.
 
     \b
     dplr predict model.json people.csv -o predictions.csv
     dplr predict model.json people.parquet -o predictions.parquet
     dplr predict model.json people.csv --proba --keep id -o - | head      (- is standard output)
+    zcat people.csv.gz | dplr predict model.json - -o predictions.csv    (- is standard input)
 
+    DATA is a file that `dplr fit` reads, or - for standard input.
     The name of the output says what it is: .csv or .parquet. Columns are found by their names; what each of them
     holds is part of the model. Rows keep their order.
 
@@ -48,8 +51,6 @@ def predict(
     if output != "-":
         _check_ending(output)
         check_output(output, overwrite, (model, data))
-    with blamed(USAGE):
-        form = format_of(encoding, delimiter, spellings)
     import dplr
 
     with told():
@@ -61,6 +62,7 @@ def predict(
         with blamed(FILE):
             from dplr.rows.files.kinds import AS_WRITTEN
 
+            data = table_file(data)
             table = read_table(data, kinds, form)
             predictions = _predictions(est, table, proba)
             kept = read_table(data, dict.fromkeys(keep, AS_WRITTEN), form) if keep else None

@@ -1,20 +1,22 @@
-"""CSV and Parquet as Arrow tables; whatever is heavy is imported where it is needed."""
+"""Files as Arrow tables; whatever is heavy is imported where it is needed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dplr.bounds.declared import Bounds
     from dplr.rows.files.kinds import Format, Kind
+    from dplr.rows.files.whole import Declared
 
 
-def format_of(encoding: str, delimiter: str, spellings: tuple[str, ...]) -> Format:
-    """How a CSV file is written; ValueError for encodings in which one record may change how another is read."""
+def format_of(encoding: str, delimiter: str, spellings: tuple[str, ...], decimal: str) -> Format:
+    """How a file is written; ValueError for encodings in which one record may change how another is read."""
     from dplr.rows.files.kinds import Format
 
-    return Format(encoding, delimiter, spellings)
+    return Format(encoding, delimiter, spellings, decimal)
 
 
 def feature_kinds(bounds: Bounds) -> dict[str, Kind]:
@@ -37,7 +39,7 @@ def read_table(path: str, kinds: Mapping[str, Kind], form: Format) -> Any:
     Raises
     ------
     ValueError
-        The file is neither CSV nor Parquet, a column is missing or occurs twice, or a field is not a number.
+        The file is none of those that are read, a column is missing or occurs twice, or a field is not a number.
     OSError
         The file cannot be read.
     MemoryError
@@ -45,17 +47,27 @@ def read_table(path: str, kinds: Mapping[str, Kind], form: Format) -> Any:
     """
     from dplr.rows.files import whole
 
-    try:
+    with _installed():
         return whole.read_table(path, kinds, form)
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError('reading files needs pyarrow. Install it with: pip install "dplr[cli]"') from None
 
 
-def column_types(path: str, form: Format) -> dict[str, str]:
-    """Name -> "number", "text" or "unknown" of every column, as the file declares it: no row is read."""
+def column_types(path: str, form: Format) -> dict[str, Declared]:
+    """Every column by its name, as the file declares it: no row is read."""
     from dplr.rows.files import whole
 
-    return whole.column_types(path, form)
+    with _installed():
+        return whole.column_types(path, form)
+
+
+@contextlib.contextmanager
+def _installed() -> Iterator[None]:
+    """Name the extra where pyarrow is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name != "pyarrow":
+            raise
+        raise ModuleNotFoundError('reading files needs pyarrow. Install it with: pip install "dplr[cli]"') from None
 
 
 def parquet_of(columns: Mapping[str, Any]) -> bytes:

@@ -17,7 +17,7 @@ _OF_TYPES = {
     "integer": Kind.INTEGER, "number": Kind.NUMBER, "flag": Kind.FLAG, "text": Kind.LEVELS, "date": Kind.DATE,
     "duration": Kind.DURATION,
 }  # fmt: skip
-_AS_NUMBERS = (Kind.NUMBER, Kind.INTEGER)
+_AS_NUMBERS = (Kind.NUMBER, Kind.INTEGER, Kind.FLAG)
 _REMEDY = "Say what each holds, such as columns={'age': 'integer', 'income': 'number', 'race': 'levels'}."
 
 
@@ -88,7 +88,7 @@ def _kind(name: str, of_type: Kind | None, asked: Any) -> Kind:
     except ValueError:
         rule = f"must be one of {', '.join(repr(str(kind)) for kind in Kind)} for {name!r}"
         raise ValueError(sentence("columns", rule, asked, _REMEDY)) from None
-    fits = of_type is None or kind is of_type or (kind in _AS_NUMBERS and of_type in (*_AS_NUMBERS, Kind.FLAG))
+    fits = of_type is None or kind is of_type or (kind in _AS_NUMBERS and of_type in _AS_NUMBERS)
     if not fits:
         remedy = "Convert the column first: dates as dates, codes as text."
         raise ValueError(sentence("columns", f"must be {str(of_type)!r} for {name!r}, by its type", asked, remedy))

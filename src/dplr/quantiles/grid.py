@@ -20,6 +20,7 @@ _BLOCK = 1 << 5
 EPOCH = datetime.date(1970, 1, 1)
 # Distances of an end from the middle, within a power of ten, from coarse to fine.
 STEPS = {
+    1: (1.0,),
     3: (1.0, 2.0, 5.0),
     6: (1.0, 1.5, 2.0, 3.0, 5.0, 7.0),
     12: (1.0, 1.2, 1.5, 1.8, 2.2, 2.7, 3.3, 4.0, 5.0, 6.0, 7.0, 8.5),
@@ -55,15 +56,6 @@ def cell_of(value: float) -> int:
         return LAST if value > 0 else -LAST
     cell = ((power - 1 - POWERS[0]) << FRACTION_BITS) + int((2 * fraction - 1) * (1 << FRACTION_BITS)) + 1
     return cell if value > 0 else -cell
-
-
-def beyond(end: float, kind: Kind) -> int:
-    """The first cell whose records lie beyond an upper end; beyond a lower one, the mirrored cell of -end.
-
-    It follows the cell of the end, unless that holds the next whole number too. The last one has numbers of any size.
-    """
-    following = min(cell_of(end) + 1, LAST)
-    return min(following, cell_of(end + 1)) if kind.whole else following
 
 
 def start_of(cell: int) -> float:

@@ -31,10 +31,11 @@ _MARGIN = 1 + 2.0**-40
 _MOST_RECORDS = 2**32
 # Beyond these a threshold says nothing that a float can hold.
 _LARGEST_EPS, _LEAST_DELTA = 500.0, 1e-300
-# What a power of ten outwards weighs in an exponent: the records times the eps of an end over so many, within limits.
-_RECORDS_OF_A_DECADE, _LEAST_DECADE, _MOST_DECADE = 120.0, 2.1, 36.0
+# What a power of ten outwards weighs in an exponent: the records times the eps of an end over so many, and at least so
+# much; less around a middle of 0, where there are many zeros, and the other numbers may be of any size.
+_DECADE, _DECADE_AROUND_ZERO, _MOST_DECADE = (40.0, 4.2), (110.0, 1.5), 36.0
 # By the weight of a power of ten: how many ends lie in one.
-_DENSER = ((4.0, 6), (12.0, 12))
+_DENSER = ((2.0, 3), (4.0, 6), (12.0, 12))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,16 +106,18 @@ def _largest_column(rho: float, numbers: int, texts: int) -> Fraction:
     return Fraction(low)
 
 
-def steps_outwards(records: float, price: Fraction) -> tuple[int, Fraction]:
+def steps_outwards(records: float, price: Fraction, around_zero: bool) -> tuple[int, Fraction]:
     """How many ends lie in a power of ten, and what a step outwards weighs, by a public rule.
 
     Parameters
     ----------
     records : a public number of them.
     price : eps of an end.
+    around_zero : whether the middle is 0.
     """
-    decade = min(max(records * float(price) / _RECORDS_OF_A_DECADE, _LEAST_DECADE), _MOST_DECADE)
-    steps = next((steps for least, steps in reversed(_DENSER) if decade >= least), 3)
+    of_records, least = _DECADE_AROUND_ZERO if around_zero else _DECADE
+    decade = min(max(records * float(price) / of_records, least), _MOST_DECADE)
+    steps = next((steps for lowest, steps in reversed(_DENSER) if decade >= lowest), 1)
     return steps, Fraction(round(64 * decade / steps), 64)
 
 

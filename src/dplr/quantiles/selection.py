@@ -10,7 +10,7 @@ import numpy as np
 from dplr.noise import Source
 from dplr.privacy import count_sensitivity
 from dplr.quantiles.choice import choose
-from dplr.quantiles.grid import LAST, Counts, Kind, beyond, lower_ends, middles, upper_ends
+from dplr.quantiles.grid import LAST, Counts, Kind, cell_of, lower_ends, middles, start_of, upper_ends
 from dplr.quantiles.law import CELL_UNITS, UNITS, Prices, noise_units, steps_outwards
 
 # How many steps it weighs to go past zero: many numbers are never negative.
@@ -50,16 +50,21 @@ def chosen_range(cells: Counts, kind: Kind, records: int, share: float, price: P
     below = np.concatenate([[0], np.cumsum(cells)])  # what lies in the cells before each
     total = int(below[-1])
     middle = _middle(below, records, price.middle, source)
-    allowed, (steps, weight) = int(share * records * CELL_UNITS), steps_outwards(records, price.end)
+    allowed, (steps, weight) = int(share * records * CELL_UNITS), steps_outwards(records, price.end, middle == 0)
     lows, highs = lower_ends(middle, kind, steps), upper_ends(middle, kind, steps)
-    before_low = [int(below[LAST + 1 - beyond(-end, kind)]) for end in lows]
-    before_high = [int(below[LAST + beyond(end, kind)]) for end in highs]
+    before_low = [int(below[cell_of(end) + LAST + _inside(end)]) for end in lows]
+    before_high = [int(below[cell_of(end) + LAST + 1 - _inside(end)]) for end in highs]
     low = _end(lows, before_low, allowed, weight, price.end, source)
     high = _end(highs, [total - before for before in before_high], allowed, weight, price.end, source)
     inside = max(before_high[high] - before_low[low], 0)  # one cell may lie beyond both ends
     outside = (total - inside) // (CELL_UNITS // UNITS)
     units = noise_units(price.outside, count_sensitivity.records_outside(UNITS))
     return Range(lows[low], highs[high], (outside + int(source.laplace(units, 1)[0])) / UNITS)
+
+
+def _inside(end: float) -> bool:
+    """Whether an end lies within its cell, whose records then count as beyond it."""
+    return abs(end) != start_of(cell_of(end))
 
 
 def _middle(below: Counts, records: int, price: Fraction, source: Source) -> float:
@@ -92,7 +97,8 @@ def _least(costs: Counts, rate: Fraction, steps: Counts, weight: Fraction, sourc
 
 def _steps(ends: list[float]) -> Counts:
     """The number of steps from the first end to each; past zero it is larger."""
-    signs = np.sign(ends)
+    signs = np.sign(np.array(ends)).astype(np.int64)
     start = signs[0] or -signs[-1]
-    past = ((signs != 0) & (signs != start)).astype(np.int64)
-    return np.asarray(np.arange(len(ends)) + _PAST_ZERO * past, np.int64)
+    past = (signs != 0) & (signs != start)
+    steps: Counts = np.arange(len(ends), dtype=np.int64) + _PAST_ZERO * past
+    return steps

@@ -20,6 +20,7 @@ import plain_csv
 from dplr import DataWarning
 from dplr.rows.files import lines
 from dplr.rows.files.csv import csv_parts, csv_schema
+from dplr.rows.files.fields import Fields
 from dplr.rows.files.kinds import AS_WRITTEN, NUMBER, Format, Kind
 
 REPLACED, TEXT, LEVELS = Kind(False, replaced=True), Kind(True), Kind(True, empty=False)
@@ -69,7 +70,7 @@ def files(draw):
 
 
 REASONS = {
-    "encoding": "must be a Parquet file, or CSV in utf-8; it is neither",
+    "encoding": "must be Parquet, SPSS, Stata, or CSV in utf-8; it is none of them",
     "quotes": "must have quotes only around whole fields",
     "fields": "fields in every row; got",
     "numbers": "must hold numbers;",
@@ -151,6 +152,59 @@ def test_numbers_are_read_alike_on_the_quick_way(tmp_path, fields, spelling):
     assert found[0] == found[1]
 
 
+COMMAS = ["1,5", "1.5", "1.234,5", "1,234,5", ",5", "5,", "1,5e3", " 1,5 ", ".", ",", "-0,25", "1.", "nan(1,5)", " . "]
+
+
+@many
+@given(st.lists(st.text("0123456789+-.,eE ", max_size=8) | st.sampled_from(COMMAS) | FIELD, min_size=1, max_size=4),
+    st.sampled_from(["?", ".", "1,5"]))  # fmt: skip
+def test_decimal_commas_are_read_alike_on_both_ways_and_by_a_plain_reader(tmp_path, fields, spelling):
+    path = tmp_path / "people.csv"
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file, quoting=csv.QUOTE_ALL, delimiter=";").writerows(
+            [("a", "b"), *((each, each) for each in fields)]
+        )
+    found = []
+    for spellings in ((spelling,), (spelling, "98765,5")):
+        form = Format(delimiter=";", spellings=spellings, decimal=",")
+        read, told = outcome(path, {"a": REPLACED, "b": TEXT}, form=form)
+        found.append(([bits(value) for value in read["a"]], read["b"], told))
+    assert found[0] == found[1]
+    kinds = {"a": REPLACED, "b": TEXT}
+    expected, bad = plain_csv.read(path.read_bytes(), kinds, ";", (spelling,), ",")
+    assert found[0][:2] == ([bits(value) for value in expected["a"]], expected["b"])
+    assert bool(found[0][2]) == bool(bad["a"])
+
+
+def test_decimal_commas_have_nothing_between_thousands(path):
+    form = Format(delimiter=";", decimal=",")
+    path.write_text("a;b\n1,5;x\n-2;y\n,25;z\n")
+    assert table(path, {"a": NUMBER}, form=form)["a"].to_pylist() == [1.5, -2.0, 0.25]
+    for field in ("1.234,5", "1.5", "1,2,3"):
+        path.write_text(f"a;b\n1,5;x\n{field};y\n")
+        with pytest.raises(ValueError, match=r"1 of 2 fields are something else, the first in row 2 below the header. "
+            r"A number has ',' before its decimals .see --decimal., and nothing between thousands"):  # fmt: skip
+            table(path, {"a": NUMBER}, form=form)
+    path.write_text("a;b\n1,5;x\n")
+    with pytest.raises(ValueError, match=r"A number has '.' before its decimals"):
+        table(path, {"a": NUMBER}, form=Format(delimiter=";"))
+
+
+def test_a_column_without_decimal_commas_leaves_the_quick_way_alone(path):
+    form = Format(delimiter=";", decimal=",")
+    path.write_text("a;b\n1.5;1,5\n2;2,5\n")
+    found = Fields(str(path), {"a": REPLACED, "b": NUMBER}, form)
+    found.learn(pa.table({"a": ["1.5", "2"], "b": ["1,5", "2,5"]}))
+    assert (found.slow, found.quick) == ({"a"}, True)
+
+
+def test_impossible_decimal_signs_are_refused():
+    with pytest.raises(ValueError, match=r"`decimal` must differ from the delimiter; got ','. .* --delimiter ';'"):
+        Format(decimal=",")
+    with pytest.raises(ValueError, match="`decimal` must be a full stop or a comma; got '_'"):
+        Format(decimal="_")
+
+
 def bits(value):
     return value if value is None else struct.pack("d", value)
 
@@ -190,7 +244,7 @@ def test_a_mark_of_utf_8_is_taken_away_before_the_header_alone(path, size):
 @pytest.mark.parametrize("size", [64, 1 << 20])
 def test_a_damaged_character_is_refused_in_a_column_that_nobody_wants(path, size):
     path.write_bytes(b"a,b\n" + b"1,x\n" * 10_000 + b"2,\xe9\n")
-    with pytest.raises(ValueError, match="must be a Parquet file, or CSV in utf-8; it is neither"):
+    with pytest.raises(ValueError, match="must be Parquet, SPSS, Stata, or CSV in utf-8; it is none of them"):
         table(path, {"a": NUMBER}, size)
 
 

@@ -156,5 +156,5 @@ def test_csv_files_need_kinds_and_have_one_part_each(folder):
     ]
     assert schema_of(files, ["age", "job"], kinds) == pa.schema([("age", pa.float64()), ("job", pa.string())])
     for work in (parts_of, schema_of):
-        with pytest.raises(ValueError, match=r"`bounds` must say what each column of a CSV file holds; got \['job'\]"):
+        with pytest.raises(ValueError, match=r"`bounds` must say what each column of a file holds; got \['job'\]"):
             work(files, ["age", "job"], {"age": NUMBER})

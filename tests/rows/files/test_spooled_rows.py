@@ -11,7 +11,7 @@ import pytest
 from dplr.rows import spill
 from dplr.rows.files.csv import CsvPart, csv_parts
 from dplr.rows.files.kinds import AS_WRITTEN, NUMBER, Format
-from dplr.rows.files.spooled import CachedCsv
+from dplr.rows.files.spooled import CachedPart
 
 KINDS = {"age": NUMBER, "job": AS_WRITTEN, "old": NUMBER}
 ROWS = 3000
@@ -48,7 +48,7 @@ def rows_of(part):
 
 
 def test_the_text_is_read_once_and_the_rows_are_those_of_the_file(path, tmp_path, reads):
-    part = CachedCsv(part_of(path), str(tmp_path))
+    part = CachedPart(part_of(path), str(tmp_path))
     want = rows_of(part_of(path))
     reads.clear()
     assert part.rows is None
@@ -62,7 +62,7 @@ def test_the_text_is_read_once_and_the_rows_are_those_of_the_file(path, tmp_path
 
 
 def test_identities_are_those_of_the_file(path, tmp_path):
-    part, columns = CachedCsv(part_of(path), str(tmp_path)), ["job"]
+    part, columns = CachedPart(part_of(path), str(tmp_path)), ["job"]
     assert part.identity == part_of(path).identity
     assert part.chosen(columns).identity == part_of(path).chosen(columns).identity
 
@@ -80,7 +80,7 @@ def test_without_room_the_file_is_read_again(path, tmp_path, reads, full, monkey
             raise OSError(28, "No space left on device")
 
         monkeypatch.setattr(pa.ipc, "new_stream", stop)
-    part = CachedCsv(part_of(path), folder)
+    part = CachedPart(part_of(path), folder)
     assert rows_of(part) == rows_of(part) == rows_of(part_of(path))
     assert (part.rows, len(reads)) == (None, 3)
 
@@ -89,11 +89,11 @@ LIMITED = """
 import resource, signal, sys
 from dplr.rows.files.csv import csv_parts
 from dplr.rows.files.kinds import AS_WRITTEN, NUMBER, Format
-from dplr.rows.files.spooled import CachedCsv
+from dplr.rows.files.spooled import CachedPart
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
 (part,) = csv_parts(sys.argv[1], {"age": NUMBER, "job": AS_WRITTEN, "old": NUMBER}, Format(), 4096)
-part = CachedCsv(part, sys.argv[2])
+part = CachedPart(part, sys.argv[2])
 print([sum(batch.num_rows for batch in part.batches()) for _ in range(2)], part.rows)
 """
 
@@ -109,7 +109,7 @@ def test_a_disk_that_is_full_ends_no_read(path, tmp_path):
 def test_a_file_that_is_refused_is_refused_again(path, tmp_path):
     with open(path, "a") as file:
         file.write("x,a,true\n")
-    part = CachedCsv(part_of(path), str(tmp_path))
+    part = CachedPart(part_of(path), str(tmp_path))
     for _ in range(2):
         with pytest.raises(ValueError, match=r"column 'age' of .* must hold numbers; 1 of 3001 fields"):
             rows_of(part.chosen(["job"]))
@@ -117,7 +117,7 @@ def test_a_file_that_is_refused_is_refused_again(path, tmp_path):
 
 
 def test_a_file_that_changes_before_it_is_read_is_refused(path, tmp_path):
-    part = CachedCsv(part_of(path), str(tmp_path))
+    part = CachedPart(part_of(path), str(tmp_path))
     with open(path, "a") as file:
         file.write("1,a,true\n")
     with pytest.raises(ValueError, match="must stay as it is"):

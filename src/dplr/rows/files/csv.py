@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from io import BufferedReader
 from typing import Any
 
 from dplr.rows.files.columns import check_columns
+from dplr.rows.files.compressed import text_of
 from dplr.rows.files.fields import Fields
 from dplr.rows.files.kinds import Format, Kind
 from dplr.rows.files.lines import Header, blocks, header_of
@@ -19,7 +21,7 @@ BLOCK_BYTES = 1 << 21
 
 @dataclass(frozen=True, slots=True)
 class CsvPart:
-    """A CSV file, the columns to read from it, and their kinds; no file is open.
+    """A CSV file, plain or compressed, the columns to read from it, and their kinds; no file is open.
 
     Attributes
     ----------
@@ -55,17 +57,19 @@ class CsvPart:
 
         A fault of a row or a field is raised once all rows were counted.
         """
-        fields = Fields(self.path, dict(self.kinds), self.form.spellings)
+        fields = Fields(self.path, dict(self.kinds), self.form)
         try:
             file = open(self.stamp.place, "rb")  # noqa: SIM115 - closed below
         except FileNotFoundError:
             raise missing_file(self.path) from None
         with file, _explained(self.path):
-            self.stamp.check(self.path, file.read(self.header.size))
-            for block in blocks(file, self.path, self.header, self.form, self.block_bytes):
-                table = self._table(block, fields)
-                if not fields.refused:
-                    yield from table.to_batches(max_chunksize=BATCH_ROWS)
+            self.stamp.check(self.path, _beginning(file, self.header))
+            with text_of(file, self.path) as text:
+                text.read(self.header.size)
+                for block in blocks(text, self.path, self.header, self.form, self.block_bytes):
+                    table = self._table(block, fields)
+                    if not fields.refused:
+                        yield from table.to_batches(max_chunksize=BATCH_ROWS)
         self.stamp.check(self.path)
         fields.tell()
 
@@ -112,6 +116,7 @@ class CsvPart:
                 include_columns=places,
                 null_values=nulls or [],
                 strings_can_be_null=False,
+                decimal_point=self.form.decimal,
             ),
         )
         return table.rename_columns([name for name, _ in self.kinds]), skipped
@@ -130,8 +135,15 @@ def csv_parts(path: str, kinds: Mapping[str, Kind], form: Format, block_bytes: i
     if len(header.names) == 1 and header.text[:1] in (b"\r", b"\n"):
         raise _damaged(path)  # an empty line is a row where there is one column
     with open(path, "rb") as file:
-        stamp = Stamp.of(path, file.read(header.size))
+        stamp = Stamp.of(path, _beginning(file, header))
     return [CsvPart(path, stamp, header, tuple(kinds.items()), form, block_bytes)]
+
+
+def _beginning(file: BufferedReader, header: Header) -> bytes:
+    """The bytes of the stamp: the header, or as many bytes of a file that is compressed. The file stands at 0 then."""
+    first = file.read(header.size)
+    file.seek(0)
+    return first
 
 
 def csv_schema(kinds: Mapping[str, Kind]) -> Any:
@@ -155,4 +167,4 @@ def _explained(path: str) -> Iterator[None]:
 
 
 def _damaged(path: str) -> ValueError:
-    return ValueError(f"`{path}` must be a CSV file or a Parquet file; its quotes or lines are damaged.")
+    return ValueError(f"`{path}` must be a CSV file; its quotes or lines are damaged.")

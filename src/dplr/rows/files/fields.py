@@ -7,24 +7,27 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dplr._kit.warnings import DataWarning, warn
-from dplr.rows.files.kinds import Kind
+from dplr.rows.files.kinds import DECIMALS, Format, Kind
 
-_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?(?i:inf|infinity|nan)$"
+# A number, by the sign between its digits. There are none between thousands: "1.234,5" is no number anywhere.
+_NUMBERS = {
+    sign: rf"^[+-]?(\d+[{sign}]?\d*|[{sign}]\d+)([eE][+-]?\d+)?$|^[+-]?(?i:inf|infinity|nan)$" for sign in DECIMALS
+}
 
 
 class Fields:
     """The columns of blocks of fields, and counts of faulty fields; nothing is raised before the last block."""
 
-    def __init__(self, path: str, kinds: Mapping[str, Kind], spellings: Sequence[str]) -> None:
-        self._path, self._kinds, self._spellings = path, kinds, spellings
+    def __init__(self, path: str, kinds: Mapping[str, Kind], form: Format) -> None:
+        self._path, self._kinds, self._form = path, kinds, form
         self._rows = self._ragged = 0
         self._first_ragged: Any = None
         self._bad = dict.fromkeys(kinds, 0)
         self._first_bad = dict.fromkeys(kinds, 0)
         # Fields of numbers are trimmed before they are compared, so a spelling with spaces around it never matches.
         # Arrow compares before it trims, and would read a spelling that is a number between spaces as that number.
-        self.nulls = [*(spelling for spelling in spellings if spelling == spelling.strip()), ""]
-        self.quick = not any(re.search(_NUMBER, spelling) for spelling in self.nulls)
+        self.nulls = [*(spelling for spelling in form.spellings if spelling == spelling.strip()), ""]
+        self.quick = not any(re.search(_NUMBERS[form.decimal], spelling) for spelling in self.nulls)
         self.quick &= all(kind.empty or kind.text for kind in kinds.values())
         self.slow: set[str] = set()  # columns of numbers that Arrow does not read by itself: true and false, mistakes
 
@@ -32,7 +35,7 @@ class Fields:
         """Add columns of numbers that Arrow cannot read, from a table of text; if none is new, it reads none."""
         count = len(self.slow)
         numbers = [name for name, kind in self._kinds.items() if not kind.text]
-        self.slow |= {name for name in numbers if not _is_plain(table[name], self.nulls)}
+        self.slow |= {name for name in numbers if not _is_plain(table[name], self.nulls, self._form.decimal)}
         self.quick = len(self.slow) > count
 
     @property
@@ -75,7 +78,8 @@ class Fields:
             warn(message, DataWarning)
             return
         raise ValueError(
-            f"column {name!r} of `{self._path}` must hold numbers; {fault}. Correct them, name them with --missing if "
+            f"column {name!r} of `{self._path}` must hold numbers; {fault}. A number has {self._form.decimal!r} before "
+            "its decimals (see --decimal), and nothing between thousands. Correct them, name them with --missing if "
             "they mean a missing value, or check the column's table in the bounds."
         )
 
@@ -87,10 +91,10 @@ class Fields:
         kind = self._kinds[name]
         if kind.copied:
             return fields
-        missing = pa.array([*self._spellings, *([""] if kind.empty else [])], pa.string())
+        missing = pa.array([*self._form.spellings, *([""] if kind.empty else [])], pa.string())
         if kind.text:
             return compute.if_else(compute.is_in(fields, missing), None, fields)
-        values, bad = _numbers(fields, missing)
+        values, bad = _numbers(fields, missing, self._form.decimal)
         count = compute.sum(bad).as_py()
         if count and not self._bad[name]:
             self._first_bad[name] = self._rows + compute.index(bad, True).as_py() + 1
@@ -98,22 +102,24 @@ class Fields:
         return values
 
 
-def _is_plain(fields: Any, nulls: Sequence[str]) -> bool:
+def _is_plain(fields: Any, nulls: Sequence[str], decimal: str) -> bool:
     """Whether Arrow reads all fields as numbers, none of them NaN."""
     import pyarrow as pa
     from pyarrow import compute
 
     missing = compute.is_in(fields, pa.array(nulls, pa.string()))
+    present = compute.if_else(missing, None, fields)
+    if decimal != "." and compute.any(compute.match_substring(present, ".")).as_py():
+        return False
     try:
-        values = compute.if_else(missing, None, fields).cast(pa.float64())
+        values = _cast(present, decimal)
     except pa.ArrowInvalid:
         return False
     return not compute.any(compute.is_nan(values)).as_py()
 
 
-def _numbers(fields: Any, missing: Any) -> tuple[Any, Any]:
+def _numbers(fields: Any, missing: Any, decimal: str) -> tuple[Any, Any]:
     """Values, and which fields are neither a number nor missing."""
-    import pyarrow as pa
     from pyarrow import compute
 
     trimmed = compute.utf8_trim_whitespace(fields)
@@ -121,6 +127,15 @@ def _numbers(fields: Any, missing: Any) -> tuple[Any, Any]:
     lower = compute.utf8_lower(trimmed)
     trimmed = compute.if_else(compute.equal(lower, "true"), "1", trimmed)
     trimmed = compute.if_else(compute.equal(lower, "false"), "0", trimmed)
-    good = compute.match_substring_regex(trimmed, _NUMBER)
+    good = compute.match_substring_regex(trimmed, _NUMBERS[decimal])
     bad = compute.and_(compute.invert(good), compute.invert(gap))
-    return compute.if_else(compute.and_(good, compute.invert(gap)), trimmed, None).cast(pa.float64()), bad
+    return _cast(compute.if_else(compute.and_(good, compute.invert(gap)), trimmed, None), decimal), bad
+
+
+def _cast(fields: Any, decimal: str) -> Any:
+    """Text as float64; ArrowInvalid where a field is no number."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    plain = fields if decimal == "." else compute.replace_substring(fields, decimal, ".")
+    return plain.cast(pa.float64())

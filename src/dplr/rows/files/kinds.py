@@ -41,6 +41,7 @@ class Kind:
     copied: bool = False
 
 
+DECIMALS = (".", ",")
 NUMBER, AS_WRITTEN = Kind(text=False), Kind(text=True, empty=False, copied=True)
 
 
@@ -51,15 +52,21 @@ class Format:
     encoding: str = "utf-8"
     delimiter: str = ","
     spellings: tuple[str, ...] = ()
+    decimal: str = "."
 
     def __post_init__(self) -> None:
-        """Refuse impossible delimiters, and encodings in which one record may change how another is read."""
+        """Refuse impossible signs, and encodings in which one record may change how another is read."""
         if _codec(self.encoding) not in (*_UTF_8, *_SINGLE_BYTE):
             rule = "must be UTF-8, or one in which every byte is a character by itself, such as latin-1"
             remedy = "Convert the file to UTF-8 first, such as with iconv."
             raise ValueError(sentence("encoding", rule, self.encoding, remedy))
         if len(self.delimiter) != 1 or not self.delimiter.isascii() or self.delimiter in '"\r\n':
             raise ValueError(sentence("delimiter", "must be one character", self.delimiter))
+        if self.decimal not in DECIMALS:
+            raise ValueError(sentence("decimal", "must be a full stop or a comma", self.decimal))
+        if self.decimal == self.delimiter:
+            remedy = "Files with decimal commas mostly have semicolons: --delimiter ';'."
+            raise ValueError(sentence("decimal", "must differ from the delimiter", self.decimal, remedy))
 
     @property
     def unicode(self) -> bool:
@@ -68,7 +75,7 @@ class Format:
 
     def refusal(self, path: str) -> ValueError:
         """The error for a file in another encoding."""
-        rule = f"must be a Parquet file, or CSV in {self.encoding}; it is neither"
+        rule = f"must be Parquet, SPSS, Stata, or CSV in {self.encoding}; it is none of them"
         return ValueError(f"`{path}` {rule}. Is it in another --encoding?")
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import IO
 
 from dplr._core import scan_rows
+from dplr.rows.files.compressed import text_of
 from dplr.rows.files.kinds import Format
 
 LONGEST = 1 << 26  # bytes of a row: a quote that is never closed would take the file into memory
@@ -22,8 +24,8 @@ class Header:
     Attributes
     ----------
     names : its fields.
-    text : the file up to the end of the header, as UTF-8.
-    size : bytes of that text in the file.
+    text : the text up to the end of the header, as UTF-8.
+    size : bytes that it takes in the text of the file.
     """
 
     names: tuple[str, ...]
@@ -32,33 +34,36 @@ class Header:
 
 
 def header_of(path: str, form: Format) -> Header:
-    """Read the header alone; ValueError where it is not text or not CSV."""
+    """Read the header alone; ValueError where it is not text or not CSV, or is longer than `LONGEST`."""
     encoding = "utf-8-sig" if form.unicode else form.encoding
     read: list[str] = []
 
-    def lines(file: Iterator[str]) -> Iterator[str]:
-        for line in file:
+    def lines(text: io.TextIOWrapper) -> Iterator[str]:
+        size = 0
+        while line := text.readline(LONGEST):
+            size += len(line)
+            if size >= LONGEST:
+                raise ValueError(f"`{path}` must have a header of less than {LONGEST >> 20} MiB; its header is longer.")
             read.append(line)
             yield line
 
     try:
-        with open(path, encoding=encoding, newline="") as file:
-            rows = csv.reader(lines(file), delimiter=form.delimiter)
+        with open(path, "rb") as file, text_of(file, path) as raw:
+            mark = len(_MARK) if form.unicode and raw.peek(len(_MARK)).startswith(_MARK) else 0
+            text = io.TextIOWrapper(raw, encoding, newline="")
+            rows = csv.reader(lines(text), delimiter=form.delimiter)
             names = tuple(next((row for row in rows if row), []))
     except UnicodeError:
         raise form.refusal(path) from None
     except csv.Error as error:
-        raise ValueError(f"`{path}` must be a CSV file or a Parquet file; {error}.") from None
-    text = "".join(read)
-    if not form.unicode:
-        return Header(names, text.encode(), len(text))
-    with open(path, "rb") as raw:
-        mark = len(_MARK) if raw.read(len(_MARK)) == _MARK else 0
-    return Header(names, text.encode(), mark + len(text.encode()))
+        raise ValueError(f"`{path}` must be a CSV file; {error}.") from None
+    header = "".join(read)
+    size = mark + len(header.encode()) if form.unicode else len(header)
+    return Header(names, header.encode(), size)
 
 
-def blocks(file: BinaryIO, path: str, header: Header, form: Format, size: int) -> Iterator[bytes]:
-    """Whole rows below the header as UTF-8, read `size` bytes at a time; `file` stands behind the header.
+def blocks(file: IO[bytes], path: str, header: Header, form: Format, size: int) -> Iterator[bytes]:
+    """Whole rows below the header as UTF-8, read `size` bytes at a time; `file`, its text, stands behind the header.
 
     Quotes anywhere except around whole fields are refused, though readers of CSV accept them: one could turn all rows
     below it into a single field.

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from dplr.rows.files.beginnings import PARQUET, file_kind
 from dplr.rows.files.columns import check_columns
 from dplr.rows.files.stamp import Stamp, missing_file
 
@@ -15,7 +16,6 @@ BATCH_ROWS = 1 << 17
 _BATCH_BYTES = 3 << 22  # of a batch as eight bytes per number
 _BLOCK = 1 << 13  # rows that are summed together: a batch is a whole number of such blocks
 _BUFFER = 1 << 18  # bytes of a column read at a time: without it a whole row group is held
-_MAGIC = b"PAR1"
 _TAIL = 8  # bytes: the length of the footer, then the magic
 
 
@@ -57,7 +57,7 @@ class ParquetPart:
         with _whole(self.path), _opened(self.path, self.stamp.place, after=True) as file:
             self.stamp.check(self.path, _footer(file))
             for batch in _reader(file).iter_batches(
-                _batch_rows(self.batch_rows, len(self.columns)),
+                batch_size(self.batch_rows, len(self.columns)),
                 row_groups=list(self.groups),
                 columns=list(self.columns),
                 use_threads=False,
@@ -82,8 +82,7 @@ class Footer:
 
 def is_parquet(path: str) -> bool:
     """Whether a file begins as Parquet does; OSError where it cannot be read."""
-    with open(path, "rb") as file:
-        return file.read(len(_MAGIC)) == _MAGIC
+    return file_kind(path) == PARQUET
 
 
 def footer_of(path: str, columns: Sequence[str] = ()) -> Footer:
@@ -116,7 +115,7 @@ def parquet_parts(
     ]
 
 
-def _batch_rows(most: int, columns: int) -> int:
+def batch_size(most: int, columns: int) -> int:
     """Rows per batch: at most `most`, and fewer where there are many columns."""
     return min(most, max(_BATCH_BYTES // (8 * max(columns, 1)) // _BLOCK, 1) * _BLOCK)
 

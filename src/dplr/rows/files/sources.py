@@ -5,13 +5,15 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from dplr._kit.validation import sentence
+from dplr.rows.files.beginnings import CSV, PARQUET, file_kind
 from dplr.rows.files.csv import CsvPart, csv_parts, csv_schema
 from dplr.rows.files.kinds import Format, Kind
-from dplr.rows.files.parquet import ParquetPart, footer_of, is_parquet, parquet_parts
+from dplr.rows.files.labelled import LabelledPart, labelled_parts
+from dplr.rows.files.parquet import ParquetPart, footer_of, parquet_parts
 
 _HIDDEN = (".", "_")  # notes that programs leave in folders, such as _SUCCESS
 
@@ -45,26 +47,27 @@ def files_of(data: Any) -> list[str]:
 
 def parts_of(
     files: Sequence[str], columns: Sequence[str], kinds: Mapping[str, Kind] | None = None, form: Format | None = None
-) -> list[ParquetPart | CsvPart]:
-    """Parts of all files, in their order; of CSV files `kinds` says what the columns hold.
+) -> list[ParquetPart | CsvPart | LabelledPart]:
+    """Parts of all files, in their order; `kinds` says what the columns hold, except in Parquet files.
 
     Raises
     ------
     ValueError
         A file is not what its beginning says, or lacks a column, or has one twice or of another type.
     """
-    if is_parquet(files[0]):
+    if (kind := file_kind(files[0])) == PARQUET:
         schema_of(files, columns)
         return [part for path in files for part in parquet_parts(path, columns)]
+    parts: Callable[..., list[CsvPart] | list[LabelledPart]] = csv_parts if kind == CSV else labelled_parts
     column_kinds = _known(columns, kinds)
-    return [part for path in files for part in csv_parts(path, column_kinds, form or Format())]
+    return [part for path in files for part in parts(path, column_kinds, form or Format())]
 
 
 def schema_of(files: Sequence[str], columns: Sequence[str], kinds: Mapping[str, Kind] | None = None) -> Any:
-    """The Arrow schema of the columns, from footers, or for CSV files from `kinds`; ValueError where types differ."""
+    """The Arrow schema of the columns, from footers, or for others from `kinds`; ValueError where types differ."""
     import pyarrow as pa
 
-    if not is_parquet(files[0]):
+    if file_kind(files[0]) != PARQUET:
         return csv_schema(_known(columns, kinds))
     first: dict[str, Any] = {}
     for path in files:
@@ -80,8 +83,8 @@ def schema_of(files: Sequence[str], columns: Sequence[str], kinds: Mapping[str, 
 def _known(columns: Sequence[str], kinds: Mapping[str, Kind] | None) -> dict[str, Kind]:
     if kinds is None or any(name not in kinds for name in columns):
         missing = [name for name in columns if name not in (kinds or {})]
-        remedy = "Declare them in the bounds: what a CSV file holds is never read from its values."
-        raise ValueError(sentence("bounds", "must say what each column of a CSV file holds", missing, remedy))
+        remedy = "Declare them in the bounds: what a column holds is never read from its values."
+        raise ValueError(sentence("bounds", "must say what each column of a file holds", missing, remedy))
     return {name: kinds[name] for name in columns}
 
 
@@ -150,12 +153,12 @@ def without_repeats(files: Iterable[str], on_this_machine: bool = True) -> Itera
 
 
 def _check_alike(files: Sequence[str]) -> None:
-    """Raise for files of both kinds, and for empty ones, which may have been cut off."""
+    """Raise for files of several kinds, and for empty ones, which may have been cut off."""
     empty = [path for path in files if not os.path.getsize(path)]
     if empty:
         raise ValueError(f"`{empty[0]}` must have a header or a footer; it is empty. Write it anew, or delete it.")
-    first = is_parquet(files[0])
+    first = file_kind(files[0])
     for path in files:
-        if is_parquet(path) is not first:
-            rule = f"must be of one kind; `{files[0]}` is {'Parquet' if first else 'CSV'}, and `{path}` is not"
+        if file_kind(path) != first:
+            rule = f"must be of one kind; `{files[0]}` is {first}, and `{path}` is not"
             raise ValueError(f"`data` {rule}. Name those of one kind by a pattern, such as 'people/*.parquet'.")

@@ -1,4 +1,4 @@
-"""Rows of a CSV file in an unnamed Arrow file, so that the text is parsed once for any number of passes."""
+"""Rows of a file in an unnamed Arrow file, so that text and labels are parsed once for any number of passes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr.rows.files.csv import CsvPart
+from dplr.rows.files.labelled import LabelledPart
 from dplr.rows.spill import Spill
 
 
-class CachedCsv:
-    """A CSV file whose rows are written down when they are first read, and read from there afterwards.
+class CachedPart:
+    """A file whose rows are written down when they are first read, and read from there afterwards.
 
     Parameters
     ----------
@@ -22,7 +23,7 @@ class CachedCsv:
     folder : where the rows are written; where it has no room, the file is read again and again.
     """
 
-    def __init__(self, part: CsvPart, folder: str) -> None:
+    def __init__(self, part: CsvPart | LabelledPart, folder: str) -> None:
         self._part, self._columns = part, tuple(name for name, _ in part.kinds)
         self._spool = _Spool(part, folder)
 
@@ -33,12 +34,12 @@ class CachedCsv:
 
     @property
     def identity(self) -> str:
-        """The identity of the CSV file with these columns."""
+        """The identity of the file with these columns."""
         return self._part.chosen(self._columns).identity
 
-    def chosen(self, columns: Sequence[str]) -> CachedCsv:
+    def chosen(self, columns: Sequence[str]) -> CachedPart:
         """The part with these columns alone."""
-        part = CachedCsv.__new__(CachedCsv)
+        part = CachedPart.__new__(CachedPart)
         part._part, part._spool, part._columns = self._part, self._spool, tuple(columns)
         return part
 
@@ -55,7 +56,7 @@ class CachedCsv:
 class _Spool:
     """The rows of one file, once they were written; shared by all choices of columns."""
 
-    def __init__(self, part: CsvPart, folder: str) -> None:
+    def __init__(self, part: CsvPart | LabelledPart, folder: str) -> None:
         self._part, self._folder = part, folder
         self._data: NDArray[np.uint8] | None = None
         self.rows: int | None = None

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from dplr.rows.files.beginnings import CSV, PARQUET, file_kind
 from dplr.rows.files.columns import check_columns
 from dplr.rows.files.kinds import Format, Kind
+from dplr.rows.files.labelled import Variable, dictionary_of
 from dplr.rows.files.lines import header_of
 from dplr.rows.files.memory import memory_explained
-from dplr.rows.files.parquet import footer_of, is_parquet
+from dplr.rows.files.parquet import footer_of
 from dplr.rows.files.sources import files_of, parts_of, schema_of
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A column as its file declares it: "number", "text" or "unknown", and its value labels."""
+
+    kind: str
+    labels: tuple[str, ...] = ()
 
 
 def read_table(data: Any, kinds: Mapping[str, Kind], form: Format) -> Any:
@@ -19,8 +30,8 @@ def read_table(data: Any, kinds: Mapping[str, Kind], form: Format) -> Any:
     Raises
     ------
     ValueError
-        A file is neither CSV nor Parquet, a column is missing or occurs twice, a field is not a number, or there is no
-        row.
+        A file is none of those that are read, a column is missing or occurs twice, a field is not a number, or there is
+        no row.
     OSError
         A file cannot be read.
     MemoryError
@@ -43,13 +54,22 @@ def read_table(data: Any, kinds: Mapping[str, Kind], form: Format) -> Any:
     return table
 
 
-def column_types(path: str, form: Format) -> dict[str, str]:
-    """Name -> "number", "text" or "unknown" of every column, as the file declares it: no row is read."""
-    if not is_parquet(path):
+def column_types(path: str, form: Format) -> dict[str, Declared]:
+    """Every column by its name, as the file declares it: no row is read."""
+    if (kind := file_kind(path)) == CSV:
         header = header_of(path, form).names
         check_columns(path, header, header)
-        return dict.fromkeys(header, "unknown")
-    return {field.name: _declared(field.type) for field in footer_of(path).schema}
+        return dict.fromkeys(header, Declared("unknown"))
+    if kind == PARQUET:
+        return {field.name: Declared(_declared(field.type)) for field in footer_of(path).schema}
+    return {name: _of_dictionary(variable) for name, variable in dictionary_of(path, form).variables}
+
+
+def _of_dictionary(variable: Variable) -> Declared:
+    """The kind of a variable: codes with labels may be either."""
+    labels = tuple(dict.fromkeys(variable.labels.values()))
+    kind = "text" if variable.text or variable.date else "unknown" if labels else "number"
+    return Declared(kind, labels)
 
 
 def _declared(kind: Any) -> str:

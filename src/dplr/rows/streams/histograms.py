@@ -24,7 +24,8 @@ from dplr.rows.weights import BITS
 CELLS = 2 * ((POWERS[1] - POWERS[0]) << FRACTION_BITS) + 1
 # A row counts for its text in whole units of 2^-10, rounded down: a person counts for at most 2^10 texts.
 TEXT_BITS = 10
-_CHUNK = 1 << 14
+_CHUNK = 1 << 12
+_RECORD = 1 << BITS
 _WORTH_A_CORE = 1 << 22  # rows of all columns
 
 Counts = NDArray[np.int64]
@@ -92,7 +93,7 @@ class HistogramPass:
         if "fault" in header:
             load(data)  # raises what the worker says
         state, texts = self.zero(), header.get("texts")
-        if not _is_texts(texts, len(self.texts)) or len(body) != 16 * header["cells"]:
+        if not isinstance(texts, list) or not _is_texts(texts, len(self.texts)) or len(body) != 16 * header["cells"]:
             raise ValueError("a worker's answer must be histograms of the columns that were asked for.")
         pairs = np.frombuffer(body, "<i8").reshape(2, -1).astype(np.int64)
         if pairs.size and (pairs.min() < 0 or pairs[0].max() >= state.cells.size):
@@ -127,18 +128,15 @@ def _add_numbers(table: Table | NDArray[Any], place: int, shares: Counts | None,
     """Count one column, in pieces that stay in the cache."""
     native = native_column(table, place)
     values = None if native is None else native.numbers
-    sums = np.zeros(CELLS, np.int64) if shares is None else counts
     if values is None:
         column = table.column(place, slice(None)) if isinstance(table, Table) else table[:, place]
-        count_cells(days(column) if is_time(column) else numbers(column), shares, sums)
-    else:
-        room = np.empty(min(_CHUNK, len(values)))
-        for start in range(0, len(values), _CHUNK):
-            piece = room[: min(_CHUNK, len(values) - start)]
-            values.write_numbers(start, None, piece)
-            count_cells(piece, None if shares is None else shares[start : start + len(piece)], sums)
-    if shares is None:  # rows in units of 2^-30
-        counts += sums << BITS
+        count_cells(days(column) if is_time(column) else numbers(column), shares, counts, _RECORD)
+        return
+    room = np.empty(min(_CHUNK, len(values)))
+    for start in range(0, len(values), _CHUNK):
+        piece = room[: min(_CHUNK, len(values) - start)]
+        values.write_numbers(start, None, piece)
+        count_cells(piece, None if shares is None else shares[start : start + len(piece)], counts, _RECORD)
 
 
 def _add_texts(table: Table | NDArray[Any], place: int, shares: Counts | None, sums: dict[str, int]) -> None:
@@ -173,13 +171,9 @@ def _header(line: bytes) -> dict[str, Any]:
     return header
 
 
-def _is_texts(texts: Any, count: int) -> bool:
+def _is_texts(texts: list[Any], count: int) -> bool:
     """Whether it is a weight for each text, of each column."""
-    return (
-        isinstance(texts, list)
-        and len(texts) == count
-        and all(
-            isinstance(sums, dict) and all(isinstance(weight, int) and weight > 0 for weight in sums.values())
-            for sums in texts
-        )
+    return len(texts) == count and all(
+        isinstance(sums, dict) and all(isinstance(weight, int) and weight > 0 for weight in sums.values())
+        for sums in texts
     )

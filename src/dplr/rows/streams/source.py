@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from dplr._kit.validation import check_count, sentence
-from dplr.rows.files.csv import CsvPart
 from dplr.rows.files.kinds import Format, Kind
-from dplr.rows.files.parquet import footer_of, is_parquet
+from dplr.rows.files.parquet import ParquetPart, footer_of, is_parquet
 from dplr.rows.files.sources import files_of, schema_of
 from dplr.rows.files.sources import parts_of as parts_of_files
-from dplr.rows.files.spooled import CachedCsv
+from dplr.rows.files.spooled import CachedPart
 from dplr.rows.persons import PersonCounts
 from dplr.rows.streams.engines import is_lazy, parts_of, placed
 from dplr.rows.streams.parts import LocalParts, Parts
@@ -108,10 +107,10 @@ def _parts_of(source: Any, threads: int | None) -> Parts:
 
 
 def _of_files(source: Any, threads: int | None) -> Parts:
-    """Parquet files; text alone does not say what its columns hold."""
+    """Parquet files; others do not say what a model takes their columns for."""
     files = files_of(source)
     if not is_parquet(files[0]):
-        remedy = "A CSV file does not say what its columns hold: use `dplr fit`, or write it as Parquet."
+        remedy = "Other files do not say what their columns hold: use `dplr fit` of the command line, or write Parquet."
         raise ValueError(sentence("X", "must name Parquet files", files[0], remedy))
     columns = footer_of(files[0]).schema.names
     return file_parts(files, columns, threads=threads)
@@ -125,11 +124,11 @@ def file_parts(
     threads: int | None = None,
     keep: str | None = None,
 ) -> LocalParts:
-    """The parts of files, with these columns; of CSV files `kinds` says what they hold.
+    """The parts of files, with these columns; `kinds` says what they hold, except in Parquet files.
 
-    Rows of CSV files are kept in the folder `keep` once they were read: in the system's folder for None.
+    Rows of other files are kept in the folder `keep` once they were read: in the system's folder for None.
     """
     folder = tempfile.gettempdir() if keep is None else keep
     plain_parts = parts_of_files(files, columns, kinds, form)
-    parts = [CachedCsv(part, folder) if isinstance(part, CsvPart) else part for part in plain_parts]
+    parts = [part if isinstance(part, ParquetPart) else CachedPart(part, folder) for part in plain_parts]
     return LocalParts(parts, schema_of(files, columns, kinds).empty_table(), threads)
