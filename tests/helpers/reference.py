@@ -283,3 +283,20 @@ def numbers_of(values):
         [rows[0] for rows in known.values()],
         [len(rows) for rows in known.values()],
     )
+
+
+def cell_counts(values, shares=None):
+    """Sums of shares in the cells of a signed grid: 2^10 in each power of two from 2^-30 to 2^50 (_cells.pyx)."""
+    last = 80 << 10
+    counts = [0] * (2 * last + 1)
+    for k, value in enumerate(values):
+        if math.isnan(value):
+            continue
+        cell = 0
+        if abs(value) >= 2.0**50:
+            cell = last
+        elif abs(value) >= 2.0**-30:
+            power = math.frexp(abs(value))[1] - 1
+            cell = ((power + 30) << 10) + math.floor((abs(value) / 2.0**power - 1) * 1024) + 1
+        counts[last + (cell if value > 0 else -cell)] += 1 if shares is None else int(shares[k])
+    return np.array(counts, np.int64)

@@ -31,7 +31,7 @@ __all__ = [
     "read_column", "read_levels", "read_number", "read_pair", "write_column",
 ]  # fmt: skip
 
-_MOST_LEVELS = 4096
+MOST_LEVELS = 4096
 _LEVEL_KEYS = ("levels", "binary", "ordinal", "merge", "reference", "missing", "least_share")
 _MERGE = 'Such as {"other": ["Aleut", "Eskimo"]}.'
 _KNOTS = "Such as 8, or [30, 45, 60]: the bounds are knots too."
@@ -112,12 +112,12 @@ def read_levels(key: str, value: Any, least: int = 2) -> tuple[Level, ...]:
     """Different levels of one type: text, or numbers."""
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, (Sequence, np.ndarray)):
         raise TypeError(sentence(key, "must be a list", value, 'Such as ["no", "yes"].'))
-    levels = tuple(_level(key, level) for level in value[: _MOST_LEVELS + 1])
+    levels = tuple(_level(key, level) for level in value[: MOST_LEVELS + 1])
     if len(levels) < least:
         remedy = "Of fewer nothing can be learnt: drop the column, or list what else the codebook has."
         raise ValueError(sentence(key, f"must list at least {least} different values", list(levels), remedy))
-    if len(levels) > _MOST_LEVELS:
-        raise ValueError(sentence(key, f"must list at most {_MOST_LEVELS} values", f"{len(value)} values"))
+    if len(levels) > MOST_LEVELS:
+        raise ValueError(sentence(key, f"must list at most {MOST_LEVELS} values", f"{len(value)} values"))
     if len({isinstance(level, str) for level in levels}) > 1:
         raise TypeError(sentence(key, "must be all text, or all numbers", list(levels), "Quote all of them, or none."))
     entries: set[Level] = set()
@@ -186,8 +186,8 @@ def _bins(table: Mapping[str, Any]) -> Bins:
     cuts = table["bins"]
     if isinstance(cuts, (str, bytes, Mapping)) or not isinstance(cuts, (Sequence, np.ndarray)):
         raise TypeError(sentence("bins", "must be a list of the edges between bins", cuts, "Such as [18, 30, 45]."))
-    if not 1 <= len(cuts) < _MOST_LEVELS:
-        rule = f"must list 1 to {_MOST_LEVELS - 1} edges between bins"
+    if not 1 <= len(cuts) < MOST_LEVELS:
+        rule = f"must list 1 to {MOST_LEVELS - 1} edges between bins"
         raise ValueError(sentence("bins", rule, f"{len(cuts)} edges", "Declare a number without bins, or cut it."))
     edges = _increasing("bins", cuts, lower, upper)
     reference = table.get("reference")

@@ -68,7 +68,7 @@ class Streamed(Intake):
         """These rows with counts, and the whole unit. Only ids are read, or all rows where they must be counted."""
         person, labels, counts = data.unit.person, self.labels, None
         if strict:
-            _refuse_queries(self.stream, person)
+            refuse_queries(self.stream, person)
         unit = with_classes(data.unit, class_weight, None if labels is None else labels.classes.tolist(), loss)
         if person is None:
             count = count_rows(self.stream)
@@ -113,7 +113,7 @@ class Streamed(Intake):
         return None if keep is False else default if keep is None else os.fspath(keep)
 
 
-def _refuse_queries(stream: Stream, person: str | None) -> None:
+def refuse_queries(stream: Stream, person: str | None) -> None:
     """Refuse queries and conversions of ids, which would run before a strict ledger is charged and tell of values."""
     is_asked = any(isinstance(part, LazyPart) for part in getattr(stream.parts, "parts", ()))
     if stream.parts.rows is None or (person is not None and is_asked):

@@ -8,6 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from dplr._kit.validation import sentence
+from dplr.bounds.units import check_name
 from dplr.quantiles.grid import Kind
 from dplr.rows import Table
 from dplr.rows.tables.kinds import declared_kind
@@ -43,6 +44,8 @@ def learned_kinds(table: Table | NDArray[Any], declared: Any, apart: Sequence[st
         names, asked = _asked(declared)
     if not names:
         raise ValueError(sentence("columns", "must have at least one column to learn", declared))
+    for name in names:
+        check_name("columns", name)
     lacking = [name for name in names if name not in types]
     if lacking:
         raise ValueError(sentence("columns", f"must name columns of X, which has {list(types)[:20]}", lacking))

@@ -27,6 +27,10 @@ LEAST_MIDDLE = 50.0
 # A record has 2^30 units in cells, and 2^10 in what is released.
 CELL_UNITS, UNITS = 2**30, 2**10
 _MARGIN = 1 + 2.0**-40
+# Sums of more records may not fit in 64 bits.
+_MOST_RECORDS = 2**32
+# Beyond these a threshold says nothing that a float can hold.
+_LARGEST_EPS, _LEAST_DELTA = 500.0, 1e-300
 # What a power of ten outwards weighs in an exponent: the records times the eps of an end over so many, and at least so
 # much; less around a middle of 0, where there are many zeros, and the other numbers may be of any size.
 _DECADE, _DECADE_AROUND_ZERO, _MOST_DECADE = (40.0, 4.2), (110.0, 1.5), 36.0
@@ -77,7 +81,13 @@ def prices(eps: float, delta: float, numbers: int, texts: int) -> Prices:
 
 def _text_delta(delta: float, eps: float, texts: int) -> float:
     """The delta of each threshold, such that all add up to delta (quantiles.md, theorem 3)."""
-    return delta / (texts * (1 + math.exp(eps)) * _MARGIN) if texts else 0.0
+    if not texts:
+        return 0.0
+    each = delta / (texts * (1 + math.exp(min(eps, _LARGEST_EPS))) * _MARGIN)
+    if eps > _LARGEST_EPS or (delta > 0 and each < _LEAST_DELTA):
+        got = f"eps = {eps:g}, delta = {delta:g}"
+        raise ValueError(sentence("delta", "must be larger, or eps smaller, to learn levels", got))
+    return each
 
 
 def _rho(column: float, numbers: int, texts: int) -> float:
@@ -136,7 +146,9 @@ def threshold(price: Fraction, delta: float, changed: int, shared: bool) -> int:
 
 
 def check_enough(records: int, price: Prices, columns: int, eps: float) -> None:
-    """Refuse where noise would choose middles."""
+    """Refuse where noise would choose middles, and where sums may be too large."""
+    if records > _MOST_RECORDS:
+        raise ValueError(sentence("n_rows", f"must be at most {_MOST_RECORDS}", records))
     enough = records * float(price.middle)
     if enough >= LEAST_MIDDLE:
         return

@@ -6,7 +6,6 @@ import datetime
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 from dplr._kit.validation import sentence
@@ -65,7 +64,7 @@ class LearnedColumn:
     outside: float | None = None
     outside_noise: float = 0.0
     levels: tuple[str, ...] = ()
-    shares: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    shares: Mapping[str, float] = field(default_factory=dict)
     reason: str = ""
 
     @property
@@ -215,9 +214,10 @@ class LearnedBounds:
         lines = [
             "# Learned from private records: these bounds are a release, and no public knowledge.",
             f"# It cost eps = {promise.eps:g}, delta = {promise.delta:g}; fits cost their own besides.",
-            *(f"# {column}" for column in self.columns),
+            *(f"# {_in_a_line(str(column))}" for column in self.columns),
         ]
-        empty = [f"# [features.{key_of(column.name)}]  # cannot say" for column in self.columns if column.reason]
+        silent = [column for column in self.columns if column.reason]
+        empty = [f"# {_in_a_line(f'[features.{key_of(column.name)}]')}  # cannot say" for column in silent]
         text = "\n".join([*lines, "", self.some.to_toml(), *empty]).rstrip() + "\n"
         if path is not None:
             with open(path, "x", encoding="utf-8", newline="\n") as file:
@@ -229,3 +229,8 @@ class LearnedBounds:
         head = f"Bounds learned at eps = {self.privacy_.eps:g}, delta = {self.privacy_.delta:g}"
         asked = f"{100 * self.share:g} % of the records may lie beyond each bound"
         return "\n".join([f"{head}; {asked}", *(f"  {column}" for column in self.columns)])
+
+
+def _in_a_line(text: str) -> str:
+    """A text for a comment: names and levels may hold ends of lines, which would end it."""
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from dplr._kit.validation import sentence
+from dplr.bounds.columns import MOST_LEVELS
 from dplr.estimators._strict import check_given
 from dplr.fitting.planning import check_loss, public_n_rows, rows_sentence
+from dplr.fitting.streaming import refuse_queries
 from dplr.noise import Source
 from dplr.privacy import count_sensitivity
 from dplr.privacy.guarantees import Neighbouring
@@ -65,6 +67,8 @@ def plan_of(rows: PrivateRows, share: float, facts: Mapping[str, Any]) -> Bounds
     """The plan of the release; refused where it promises too little, or could say nothing."""
     unit, relation = rows.data.unit, facts["neighbouring"]
     if rows.strict:
+        if rows.stream is not None:
+            refuse_queries(rows.stream, unit.person)
         check_given(rows.data, relation, facts["n_rows"])
     count = public_n_rows(rows.units, facts["n_rows"], relation, unit, rows.strict)
     check_loss([facts["eps"]], facts["delta"], relation, count, facts["large_delta"], unit)
@@ -103,6 +107,8 @@ def _of_texts(name: str, counts: Mapping[str, float], plan: BoundsPlan) -> Learn
     if len(counts) < 2:
         reason = f"fewer than two levels have enough records; {_ENOUGH}, or it has no common levels"
         return LearnedColumn(name, str(Kind.LEVELS), reason=reason)
+    if len(counts) > MOST_LEVELS:
+        return LearnedColumn(name, str(Kind.LEVELS), reason=f"more than {MOST_LEVELS} levels have enough records")
     shares = {text: count / plan.records for text, count in counts.items()}
     return LearnedColumn(name, str(Kind.LEVELS), levels=tuple(counts), shares=shares)
 

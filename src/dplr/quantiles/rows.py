@@ -46,9 +46,9 @@ class PrivateRows:
         if self.stream is not None:
             person = self.data.unit.person
             return count_rows(self.stream) if person is None else max(1, len(self._persons()))
-        if self.data.unit.person is None:
-            return len(self.table)
-        return self._weights().units
+        if not len(self.table):
+            raise ValueError(sentence("X", "must have at least one row", 0))
+        return len(self.table) if self.data.unit.person is None else self._weights().units
 
     def _persons(self) -> PersonCounts:
         assert self.stream is not None
@@ -95,11 +95,12 @@ def table_of(X: Any) -> Table | NDArray[Any]:
     table = as_table(X)
     if table is not None:
         return table
-    values = np.asarray(X)
-    if values.ndim != 2 or values.dtype.kind not in "biuf":
-        got = f"{values.dtype} of shape {values.shape}"
-        raise ValueError(sentence("X", "must be a data frame, or a two-dimensional array of numbers", got))
-    return values
+    rule = "must be a data frame, or a two-dimensional array of numbers"
+    if not isinstance(X, np.ndarray) or isinstance(X, np.ma.MaskedArray):  # the type of a list depends on its values
+        raise TypeError(sentence("X", rule, type(X).__name__))
+    if X.ndim != 2 or X.dtype.kind not in "biuf":
+        raise ValueError(sentence("X", rule, f"{X.dtype} of shape {X.shape}"))
+    return X
 
 
 def names_of(table: Table | NDArray[Any]) -> list[str]:

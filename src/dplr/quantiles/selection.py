@@ -52,11 +52,12 @@ def chosen_range(cells: Counts, kind: Kind, records: int, share: float, price: P
     middle = _middle(below, records, price.middle, source)
     allowed, (steps, weight) = int(share * records * CELL_UNITS), steps_outwards(records, price.end, middle == 0)
     lows, highs = lower_ends(middle, kind, steps), upper_ends(middle, kind, steps)
-    beyond_low = [int(below[cell_of(end) + LAST + _inside(end)]) for end in lows]
-    beyond_high = [total - int(below[cell_of(end) + LAST + 1 - _inside(end)]) for end in highs]
-    low = _end(lows, beyond_low, allowed, weight, price.end, source)
-    high = _end(highs, beyond_high, allowed, weight, price.end, source)
-    outside = (beyond_low[low] + beyond_high[high]) // (CELL_UNITS // UNITS)
+    before_low = [int(below[cell_of(end) + LAST + _inside(end)]) for end in lows]
+    before_high = [int(below[cell_of(end) + LAST + 1 - _inside(end)]) for end in highs]
+    low = _end(lows, before_low, allowed, weight, price.end, source)
+    high = _end(highs, [total - before for before in before_high], allowed, weight, price.end, source)
+    inside = max(before_high[high] - before_low[low], 0)  # one cell may lie beyond both ends
+    outside = (total - inside) // (CELL_UNITS // UNITS)
     units = noise_units(price.outside, count_sensitivity.records_outside(UNITS))
     return Range(lows[low], highs[high], (outside + int(source.laplace(units, 1)[0])) / UNITS)
 
@@ -76,9 +77,9 @@ def _middle(below: Counts, records: int, price: Fraction, source: Source) -> flo
     return _MIDDLES.value(_least(costs, rate, np.zeros(len(costs), np.int64), Fraction(0), source))
 
 
-def _end(ends: list[float], beyond: list[int], allowed: int, weight: Fraction, price: Fraction, source: Source) -> int:
+def _end(ends: list[float], outside: list[int], allowed: int, weight: Fraction, price: Fraction, source: Source) -> int:
     """The place of an end with few records beyond it, and few steps outwards."""
-    costs = np.maximum(np.array(beyond, np.int64) - allowed, 0)
+    costs = np.maximum(np.array(outside, np.int64) - allowed, 0)
     return _least(costs, price / count_sensitivity.range_of_excess(CELL_UNITS), _steps(ends), weight, source)
 
 

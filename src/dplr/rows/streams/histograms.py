@@ -99,7 +99,7 @@ class HistogramPass:
         if pairs.size and (pairs.min() < 0 or pairs[0].max() >= state.cells.size):
             raise ValueError("a worker's answer must count rows in cells of the grid.")
         state.cells.ravel()[pairs[0]] = pairs[1]
-        state.texts = texts
+        state.texts = list(texts or [])
         return state
 
 
@@ -140,7 +140,7 @@ def _add_numbers(table: Table | NDArray[Any], place: int, shares: Counts | None,
 
 
 def _add_texts(table: Table | NDArray[Any], place: int, shares: Counts | None, sums: dict[str, int]) -> None:
-    """Add what the rows of each text weigh; missing values are no text."""
+    """Add what the rows of each text weigh; missing values are no text, nor is what UTF-8 cannot write."""
     values = table.column(place, slice(None)).to_native() if isinstance(table, Table) else table[:, place]
     numbering = read_ids(values).numbers
     there = numbering.codes >= 0
@@ -149,8 +149,16 @@ def _add_texts(table: Table | NDArray[Any], place: int, shares: Counts | None, s
     each = 1 << TEXT_BITS if shares is None else shares[there] >> (BITS - TEXT_BITS)
     np.add.at(units, numbering.codes[there], each)
     for text, weight in zip(texts, units.tolist(), strict=True):
-        if weight:
+        if weight and _is_writable(text):
             sums[text] = sums.get(text, 0) + weight
+
+
+def _is_writable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _header(line: bytes) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dplr.rows.tables.writers import numbers
 
-_TICKS = 86_400_000_000  # microseconds of a day
+_TICKS = {"D": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}  # in a day
 DATES, DURATIONS = (nw.Date, nw.Datetime), (nw.Duration,)
 
 
@@ -28,10 +28,16 @@ def declared_kind(dtype: Any) -> str | None:
 
 
 def days(values: Any) -> NDArray[np.float64]:
-    """Dates as days from 1970-01-01 on, and durations as days; NaN where they are missing."""
-    is_duration = values.dtype in DURATIONS
-    ticks = values.dt.total_microseconds() if is_duration else values.cast(nw.Datetime("us")).dt.timestamp("us")
-    return numbers(ticks) / _TICKS
+    """Dates as days from 1970-01-01 on, in UTC, and durations as days; NaN where they are missing.
+
+    Values are read as the whole numbers that they are stored as: conversions of dates fail for some of them.
+    """
+    dtype, native = values.dtype, values.to_native()
+    unit = "D" if dtype == nw.Date else dtype.time_unit
+    plain: Any = getattr(native, "array", None)
+    if getattr(plain, "asi8", None) is not None:  # pandas
+        return np.asarray(np.where(plain.isna(), np.nan, plain.asi8) / _TICKS[unit])
+    return numbers(values.cast(nw.Int32 if dtype == nw.Date else nw.Int64)) / _TICKS[unit]
 
 
 def is_time(values: Any) -> bool:

@@ -1,0 +1,78 @@
+"""Audits of learned bounds: sound on the package, red on copies in which one line was broken."""
+
+import warnings
+
+import pytest
+
+from patched_copy import measure_on_a_patched_copy
+from quantiles_audit import measure
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+# The share of eps, or of delta, that a sound package shows: less would be too much noise.
+FLOORS = {
+    "numbers": 0.99,
+    "integer": 0.85,
+    "dates": 0.99,
+    "add_remove": 0.85,
+    "steps": 0.35,
+    "weights": 0.99,
+    "persons": 0.99,
+    "texts": 0.99,
+    "texts of persons": 0.99,
+}
+ROUNDING = 1e-9  # of logarithms
+
+
+@pytest.mark.parametrize("name", FLOORS)
+def test_neighbours_show_at_most_what_is_allowed_and_nearly_as_much(name):
+    assert FLOORS[name] <= measure(name, 0) <= 1 + ROUNDING
+
+
+def test_noise_of_two_columns_is_drawn_apart():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert measure("two columns", 300) <= 1
+
+
+HISTOGRAMS, ROWS = "rows/streams/histograms.py", "quantiles/rows.py"
+SELECTION, LAW, LEVELS = "quantiles/selection.py", "quantiles/law.py", "quantiles/levels.py"
+SENSITIVITY = "privacy/count_sensitivity.py"
+WRITTEN = "values.write_numbers(start, None, piece)"
+BROKEN = {
+    "cells depend on the largest number": (
+        "numbers", HISTOGRAMS, WRITTEN, f"{WRITTEN}; piece /= max(1, np.nanmax(np.abs(piece).clip(0, 1e9)))"
+    ),
+    "the middle has half its sensitivity": ("numbers", SENSITIVITY, "return 2 * record", "return record"),
+    "an end has half its sensitivity": ("numbers", SENSITIVITY, "return record\n", "return record // 2\n"),
+    "ends cost more than their share": ("numbers", LAW, "Fraction(3, 10), Fr", "Fraction(4, 10), Fr"),
+    "each column costs the whole": ("numbers", LAW, "exact(eps) / (numbers + texts)", "exact(eps)"),
+    "records outside are those of half a unit": (
+        "numbers", SENSITIVITY, "return record + 1", "return (record + 1) // 2"
+    ),
+    "one cell counts twice beyond both ends": (
+        "dates", SELECTION, "max(before_high[high] - before_low[low], 0)", "before_high[high] - before_low[low]"
+    ),
+    "steps weigh by the private number of records": (
+        "steps", SELECTION, "steps_outwards(records, price.end,", "steps_outwards(total >> 30, price.end,"
+    ),
+    "rows of a person count whole": (
+        "persons", ROWS, "weights = self._weights().of_rows if weighted", "weights = None if weighted"
+    ),
+    "weights are not clipped": ("weights", HISTOGRAMS, "(weights * 2.0**BITS)", "(weights * 2.0 ** (BITS + 1))"),
+    "a text is kept by its exact number": ("texts", LEVELS, "if count >= least}", "if sums[text] >= least}"),
+    "texts have half their noise": ("texts", SENSITIVITY, "return record * records_changed", "return record"),
+    "the threshold knows no delta": ("texts", LAW, "UNITS - scale * math.log(delta)", "UNITS"),
+    "a person has one text alone": ("texts of persons", LAW, "if shared else 0.0", "if False else 0.0"),
+    "one number is the noise of two columns": (
+        "two columns", SELECTION, "source.laplace(units, 1)[0]",
+        'source.__dict__.setdefault("kept", source.laplace(units, 1))[0]',
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+def test_audit_is_red_on_a_broken_copy_of_the_package(fault, tmp_path):
+    name, file, line, broken = BROKEN[fault]
+    (found,) = measure_on_a_patched_copy("quantiles_audit.py", [name], 300, file, line, broken, tmp_path)
+    assert found > 1.05
