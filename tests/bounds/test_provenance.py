@@ -8,11 +8,14 @@ import pytest
 
 import dplr
 
-LEARNED = {"columns": ["age", "inc\u00f6me"], "eps": 0.5, "delta": 1e-7, "neighbouring": "add_remove", "outside": 0.01}
+LEARNED = {
+    "columns": ["age", "inc\u00f6me"], "eps": 0.5, "delta": 1e-7, "neighbouring": "add_remove", "unit": "person",
+    "outside": 0.01,
+}  # fmt: skip
 FEATURES = {"age": (18, 99)}
 FACT = (
     "bounds of age, inc\u00f6me were learned from private records by a release of its own (eps = 0.5, delta = 1e-07, "
-    "add_remove), which this statement does not count"
+    "add_remove of a person), which this statement does not count"
 )
 
 
@@ -55,6 +58,7 @@ def test_statements_and_model_files_say_it(model, tmp_path):
         ({"eps": float("nan")}, ValueError, "`eps`"),
         ({"delta": 1}, ValueError, "`delta`"),
         ({"neighbouring": "both"}, ValueError, "`learned.neighbouring` must be one of"),
+        ({"unit": "row"}, ValueError, "`learned.unit` must be one of"),
         ({"outside": 0.5}, ValueError, "`learned.outside` must be a share between"),
         ({"outside": True}, ValueError, "`learned.outside` must be a share between"),
         ({"more": 1}, ValueError, "more"),

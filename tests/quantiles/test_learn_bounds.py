@@ -81,7 +81,7 @@ def test_the_noise_of_the_share_outside_is_the_one_that_is_said():
     exact = [((PEOPLE.age < c.lower) | (PEOPLE.age > c.upper)).mean() for c in columns]
     errors = np.array([c.outside for c in columns]) - exact
     noise = columns[0].outside_noise
-    assert noise == pytest.approx(np.sqrt(2) / (0.02 * N), rel=0.01)
+    assert noise == pytest.approx(np.sqrt(2) / (0.015 * N), rel=0.01)
     assert abs(errors.mean()) < 5 * noise / np.sqrt(200)
     assert 0.7 * noise < errors.std() < 1.4 * noise
 
@@ -312,6 +312,11 @@ def test_a_query_that_gives_a_person_more_rows_than_were_counted_is_refused_befo
 def test_an_array_has_numbered_columns():
     found = learned(SMALL.to_numpy())
     assert [column.name for column in found.columns] == ["column 0", "column 1"]
+    assert found.bounds.names is None
+    assert dplr.fit(SMALL.to_numpy(), np.arange(len(SMALL)) % 2, bounds=found.bounds, eps=1.0).n_features_in_ == 2
+    constant = np.column_stack([SMALL.to_numpy(), np.zeros(len(SMALL))])
+    with pytest.raises(ValueError, match="must all have bounds, where they have no names"):
+        _ = learned(constant).some
 
 
 # ---- refusals, before anything is spent ----

@@ -12,7 +12,8 @@ from dplr.bounds.units import check_name
 
 KEY = "learned"
 _RELATIONS = ("replace_one", "add_remove")
-_KEYS = ("columns", "eps", "delta", "neighbouring", "outside")
+UNITS = ("record", "person")
+_KEYS = ("columns", "eps", "delta", "neighbouring", "unit", "outside")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class Provenance:
     ----------
     columns : names of the columns whose bounds or levels it learned, the target among them.
     eps, delta : its cost, which no statement of a fit counts.
-    neighbouring : the relation of its promise.
+    neighbouring, unit : the relation of its promise, and whom it protects: a record, or a person with all their rows.
     outside : share of the records that it let lie beyond each bound.
     """
 
@@ -31,6 +32,7 @@ class Provenance:
     eps: float
     delta: float
     neighbouring: str
+    unit: str
     outside: float
 
     @classmethod
@@ -47,10 +49,13 @@ class Provenance:
             raise TypeError(sentence(f"{KEY}.columns", "must be a list of names", names))
         if relation not in _RELATIONS:
             raise ValueError(sentence(f"{KEY}.neighbouring", f"must be one of {_RELATIONS}", relation))
+        if values["unit"] not in UNITS:
+            raise ValueError(sentence(f"{KEY}.unit", f"must be one of {UNITS}", values["unit"]))
         if isinstance(outside, bool) or not isinstance(outside, (int, float)) or not 0 < outside < 0.5:
             raise ValueError(sentence(f"{KEY}.outside", "must be a share between 0 and 0.5", outside))
         columns = tuple(check_name(f"{KEY}.columns", name) for name in names)
-        return cls(columns, check_eps(values["eps"]), check_delta(values["delta"]), relation, float(outside))
+        eps, delta = check_eps(values["eps"]), check_delta(values["delta"])
+        return cls(columns, eps, delta, relation, values["unit"], float(outside))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -59,7 +64,7 @@ class Provenance:
     @property
     def fact(self) -> str:
         """The sentence of a statement."""
-        cost = f"eps = {self.eps:g}, delta = {self.delta:g}, {self.neighbouring}"
+        cost = f"eps = {self.eps:g}, delta = {self.delta:g}, {self.neighbouring} of a {self.unit}"
         return (
             f"bounds of {', '.join(self.columns)} were learned from private records by a release of its own ({cost}), "
             "which this statement does not count"

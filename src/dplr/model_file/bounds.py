@@ -34,6 +34,7 @@ _LEARNED = {
             "eps": number(0.0, above=True),
             "delta": number(0.0),
             "neighbouring": choice("replace_one", "add_remove"),
+            "unit": choice("record", "person"),
             "outside": number(0.0, above=True),
         }
     )

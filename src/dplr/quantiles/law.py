@@ -21,9 +21,10 @@ from dplr.privacy.unit import Unit
 from dplr.quantiles import ABOUT
 
 # Shares of a column's eps: of its middle, of each end, and of the number of records outside.
-MIDDLE, END, OUTSIDE = Fraction(1, 5), Fraction(3, 10), Fraction(1, 5)
-# The least number of records times eps of a middle: below it a middle may lie far from all records.
-LEAST_MIDDLE = 50.0
+MIDDLE, END, OUTSIDE = Fraction(1, 4), Fraction(3, 10), Fraction(3, 20)
+# The least number of records times eps of a middle: below it a middle lies too often far from all records. At 64 far
+# blocks have e^-16 of the weight of one at the median, and there are 5,121 of them.
+LEAST_MIDDLE = 64.0
 # A record has 2^30 units in cells, and 2^10 in what is released.
 CELL_UNITS, UNITS = 2**30, 2**10
 _MARGIN = 1 + 2.0**-40

@@ -135,6 +135,7 @@ class LearnedBounds:
     share: float
     privacy_: PrivacyStatement
     _declared: Mapping[str, Any]
+    _by_position: bool = False
 
     @property
     def bounds(self) -> Bounds:
@@ -163,11 +164,13 @@ class LearnedBounds:
         """
         values = dict(self._declared)
         spoken = [column for column in self.columns if not column.reason]
-        features = dict(values["features"])
-        features |= {column.name: column.declaration for column in spoken if column.name != self.target}
-        if not features:
+        learned = {column.name: column.declaration for column in spoken if column.name != self.target}
+        if not (learned or values["features"]):
             raise ValueError(sentence("columns", "must have bounds of one feature at least", "none", "Use more eps."))
-        values = {**values, "features": features}
+        if self._by_position and len(spoken) < len(self.columns):
+            remedy = "Give a table whose columns have names."
+            raise ValueError(sentence("columns", "must all have bounds, where they have no names", str(self), remedy))
+        values["features"] = list(learned.values()) if self._by_position else {**values["features"], **learned}
         if self._provenance is not None:
             values[KEY] = self._provenance.to_dict()
         for column in spoken:
@@ -182,7 +185,8 @@ class LearnedBounds:
         if not names:
             return None
         promise = self.privacy_
-        return Provenance(names, promise.eps, promise.delta, str(promise.neighbouring), self.share)
+        relation, unit = str(promise.neighbouring), promise.unit.one
+        return Provenance(names, promise.eps, promise.delta, relation, unit, self.share)
 
     def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
         """Write a bounds file, with what was learned of each column as comments.

@@ -199,7 +199,8 @@ class Release:
             return [learned_column(histograms, name, self.plan, source) for name in self.plan.kinds]
 
         (*columns,) = accounted(budget, [statement], source, work)
-        return LearnedBounds(tuple(columns), self.target, self.plan.share, statement, self.declared)
+        by_position = not isinstance(self.rows.table, Table)
+        return LearnedBounds(tuple(columns), self.target, self.plan.share, statement, self.declared, by_position)
 
 
 def _kinds(
