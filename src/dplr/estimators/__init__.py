@@ -118,7 +118,7 @@ def fit(
         Labels, from public knowledge. None suits booleans, 0 and 1, and bounds that name the labels. More than two
         labels are fitted one against the rest.
     fit_intercept : bool, default=True
-        Whether the model has an intercept. One without has a formula with "0 +" or "- 1" too.
+        Whether the model has an intercept.
     l2 : float or "auto", default="auto"
         Ridge: factor of ||w||^2 / 2 in the mean objective of the scaled problem, at least 0. ``"auto"`` is a function
         of public facts.

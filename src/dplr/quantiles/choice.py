@@ -28,12 +28,12 @@ def choose(rough: NDArray[np.float64], exponent: Callable[[int], Fraction], sour
     source : of exact events.
     """
     least = np.floor(rough)
-    for place, whole in _proposals(len(rough), source):
-        if whole < least[place]:
+    for place, height in _proposals(len(rough), source):
+        if height < least[place]:
             continue
         value = exponent(place)
         floor = value.numerator // value.denominator
-        if whole >= floor and source.happens_exp(value - floor):
+        if height >= floor and source.happens_exp(value - floor):
             return place
     raise AssertionError("proposals never end")
 

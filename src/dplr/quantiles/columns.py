@@ -39,9 +39,9 @@ def learned_kinds(table: Table | NDArray[Any], declared: Any, apart: Sequence[st
     types = _types(table)
     if declared is None:
         names: Sequence[str] = [name for name in types if name not in apart]
-        asked: Mapping[str, Any] = {}
+        declarations: Mapping[str, Any] = {}
     else:
-        names, asked = _asked(declared)
+        names, declarations = _asked(declared)
     if not names:
         raise ValueError(sentence("columns", "must have at least one column to learn", declared))
     for name in names:
@@ -56,7 +56,7 @@ def learned_kinds(table: Table | NDArray[Any], declared: Any, apart: Sequence[st
     if strict and objects:
         remedy = "Convert it first: whether that fails depends on the values, which a strict ledger does not show."
         raise TypeError(sentence("X", "must have columns of declared types with a strict ledger", objects, remedy))
-    return {name: _kind(name, types[name], asked.get(name)) for name in names}
+    return {name: _kind(name, types[name], declarations.get(name)) for name in names}
 
 
 def _types(table: Table | NDArray[Any]) -> dict[str, Kind | None]:

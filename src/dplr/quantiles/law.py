@@ -1,4 +1,4 @@
-"""What each choice and each count of a release of bounds may cost, and its statement. Pure functions of public facts.
+"""Prices of the choices and counts in a release of bounds, and its statement. Pure functions of public facts.
 
 Proofs: quantiles.md, theorems 1 to 3.
 """
@@ -41,7 +41,7 @@ _DENSER = ((2.0, 3), (4.0, 6), (12.0, 12))
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What a release spends.
+    """The prices of one release.
 
     Attributes
     ----------
@@ -84,17 +84,17 @@ def _text_delta(delta: float, eps: float, texts: int) -> float:
     """The delta of each threshold, such that all add up to delta (quantiles.md, theorem 3)."""
     if not texts:
         return 0.0
-    each = delta / (texts * (1 + math.exp(min(eps, _LARGEST_EPS))) * _MARGIN)
-    if eps > _LARGEST_EPS or (delta > 0 and each < _LEAST_DELTA):
+    share = delta / (texts * (1 + math.exp(min(eps, _LARGEST_EPS))) * _MARGIN)
+    if eps > _LARGEST_EPS or (delta > 0 and share < _LEAST_DELTA):
         got = f"eps = {eps:g}, delta = {delta:g}"
         raise ValueError(sentence("delta", "must be larger, or eps smaller, to learn levels", got))
-    return each
+    return share
 
 
 def _rho(column: float, numbers: int, texts: int) -> float:
     """The rho of all choices and counts (quantiles.md, theorem 2)."""
-    chosen = float(MIDDLE) ** 2 + 2 * float(END) ** 2
-    one = column**2 * chosen / 8 + pure_rho(column * float(OUTSIDE))
+    squares = float(MIDDLE) ** 2 + 2 * float(END) ** 2
+    one = column**2 * squares / 8 + pure_rho(column * float(OUTSIDE))
     return (numbers * one + texts * pure_rho(column)) * _MARGIN
 
 
@@ -199,10 +199,10 @@ def _calibration(price: Prices, numbers: Sequence[str], texts: Sequence[str]) ->
     """The exponential mechanisms and the thresholds in words."""
     parts = []
     if numbers:
-        each = f"a middle at eps = {float(price.middle):.6g} and two ends at eps = {float(price.end):.6g} each"
-        parts.append(f"exponential mechanisms: for each of {len(numbers)} columns {each}")
+        costs = f"a middle at eps = {float(price.middle):.6g} and two ends at eps = {float(price.end):.6g} each"
+        parts.append(f"exponential mechanisms: for each of {len(numbers)} columns {costs}")
     if texts:
-        each = f"at eps = {float(price.column):.6g}, thresholds at delta = {price.text_delta:.6g}"
-        parts.append(f"{len(texts)} columns of text {each}")
+        costs = f"at eps = {float(price.column):.6g}, thresholds at delta = {price.text_delta:.6g}"
+        parts.append(f"{len(texts)} columns of text {costs}")
     added = "zCDP" if price.concentrated else "their sum"
     return f"{'; '.join(parts)}; added up by {added}"

@@ -231,8 +231,8 @@ class LearnedBounds:
     def __str__(self) -> str:
         """Return a line for each column."""
         head = f"Bounds learned at eps = {self.privacy_.eps:g}, delta = {self.privacy_.delta:g}"
-        asked = f"{100 * self.share:g} % of the records may lie beyond each bound"
-        return "\n".join([f"{head}; {asked}", *(f"  {column}" for column in self.columns)])
+        limit = f"{100 * self.share:g} % of the records may lie beyond each bound"
+        return "\n".join([f"{head}; {limit}", *(f"  {column}" for column in self.columns)])
 
 
 def _in_a_line(text: str) -> str:

@@ -225,7 +225,7 @@ def _kinds(
 
 
 def _plain_bounds(declared: Bounds | None, data: RawRows) -> dict[str, Any]:
-    """What is declared, persons and weights among it, as plain values."""
+    """The declarations, of persons and weights too, as plain values."""
     unit, values = data.unit, {"features": {}} if declared is None else declared.to_dict()
     by_column = data.ids is not None or unit.person is not None
     units = UnitColumns(

@@ -74,8 +74,8 @@ class HistogramPass:
     def merge(self, first: Histograms, second: Histograms) -> Histograms:
         """The sums of both; the first is used up."""
         first.cells += second.cells
-        for sums, more in zip(first.texts, second.texts, strict=True):
-            for text, weight in more.items():
+        for sums, further in zip(first.texts, second.texts, strict=True):
+            for text, weight in further.items():
                 sums[text] = sums.get(text, 0) + weight
         return first
 
@@ -146,8 +146,8 @@ def _add_texts(table: Table | NDArray[Any], place: int, shares: Counts | None, s
     there = numbering.codes >= 0
     texts = numbering.texts()
     units = np.zeros(len(texts), np.int64)
-    each = 1 << TEXT_BITS if shares is None else shares[there] >> (BITS - TEXT_BITS)
-    np.add.at(units, numbering.codes[there], each)
+    weights = 1 << TEXT_BITS if shares is None else shares[there] >> (BITS - TEXT_BITS)
+    np.add.at(units, numbering.codes[there], weights)
     for text, weight in zip(texts, units.tolist(), strict=True):
         if weight and _is_writable(text):
             sums[text] = sums.get(text, 0) + weight

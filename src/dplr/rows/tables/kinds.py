@@ -1,4 +1,4 @@
-"""What a column holds, by the type that it declares and never by its values."""
+"""Kinds of columns, by the types that they declare and never by their values."""
 
 from __future__ import annotations
 
