@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dplr._kit.progress import bars, silent
 from dplr._kit.validation import check_delta, check_eps, check_flag, sentence
-from dplr._kit.warnings import PrivacyWarning, warn
 from dplr.bounds.declared import Bounds, BoundsLike, as_bounds
 from dplr.estimators import _clients, _html, _refit, _uncovered
 from dplr.estimators._callers import Callers, call_stack
@@ -39,6 +38,7 @@ from dplr.fitting.planning import PublicFacts, check_promise, public_n_rows
 from dplr.fitting.pretraining import PublicLike, check_other_rows
 from dplr.fitting.release import FitInput, FittedRelease, Record, blank, release
 from dplr.fitting.silence import silence
+from dplr.fitting.sources import source_of
 from dplr.fitting.streaming import Streamed, as_streamed, refuse_stream
 from dplr.fitting.units import UnitDeclaration
 from dplr.ledger.budget import Budget, NullLedger
@@ -432,15 +432,3 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, HasMonoto
         tags.non_deterministic = True
         tags.input_tags.sparse = False
         return tags
-
-
-def source_of(rng: int | None) -> Source:
-    """The noise of a release; a seed is for tests, and warned of."""
-    if rng is None:
-        return Source()
-    if isinstance(rng, bool) or not isinstance(rng, (int, np.integer)):
-        remedy = "Generator objects are refused: copies of an estimator would share their noise."
-        raise TypeError(sentence("rng", "must be None or an int", rng, remedy))
-    message = "rng is set: the noise can be reproduced, so this fit protects nobody. Use rng=None for a real release."
-    warn(message, PrivacyWarning)
-    return Source(int(rng))

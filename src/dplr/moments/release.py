@@ -16,12 +16,12 @@ from dplr._kit.validation import check_choice, check_delta, check_eps, sentence
 from dplr.bounds.declared import Bounds, BoundsLike, as_bounds
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep
-from dplr.estimators._base import source_of
 from dplr.estimators._strict import check_columns
 from dplr.fitting.memory import too_many
 from dplr.fitting.planning import check_loss, public_n_rows, pure_sentence, rows_sentence
 from dplr.fitting.run import accounted
 from dplr.fitting.silence import silence
+from dplr.fitting.sources import source_of
 from dplr.fitting.streaming import count_rows, rows_without_target
 from dplr.fitting.units import refuse_units
 from dplr.ledger.budget import Budget
