@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         fit,
         fit_many,
     )
+    from dplr.evaluation import evaluate, evaluate_pair
     from dplr.fitting.checking import DataCheck, check
     from dplr.inference.intervals import ScoreTest
     from dplr.ledger.budget import BudgetExceeded
@@ -102,6 +103,8 @@ __all__ = [
     "UtilityWarning",
     "check",
     "compare",
+    "evaluate",
+    "evaluate_pair",
     "fit",
     "fit_many",
     "load_model",
@@ -161,6 +164,8 @@ _HOMES = {
     "UnitBall": "dplr.estimators",
     "check": "dplr.fitting.checking",
     "compare": "dplr.estimators",
+    "evaluate": "dplr.evaluation",
+    "evaluate_pair": "dplr.evaluation",
     "fit": "dplr.estimators",
     "fit_many": "dplr.estimators",
     "load_model": "dplr.model_file",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import math
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
@@ -22,6 +24,7 @@ from dplr.estimators._callers import Callers, call_stack
 from dplr.estimators._columns import rows_to_predict, target_name
 from dplr.estimators._curves import HasMonotone
 from dplr.estimators._declared import estimator
+from dplr.estimators._evaluated import FITTED, Evaluated
 from dplr.estimators._fitted import ModelFacts
 from dplr.estimators._fourier import check_map, declared, handed_over
 from dplr.estimators._html import NotebookView
@@ -38,7 +41,6 @@ from dplr.fitting.planning import PublicFacts, check_promise, public_n_rows
 from dplr.fitting.pretraining import PublicLike, check_other_rows
 from dplr.fitting.release import FitInput, FittedRelease, Record, blank, release
 from dplr.fitting.silence import silence
-from dplr.fitting.sources import source_of
 from dplr.fitting.streaming import Streamed, as_streamed, refuse_stream
 from dplr.fitting.units import UnitDeclaration
 from dplr.ledger.budget import Budget, NullLedger
@@ -48,7 +50,7 @@ from dplr.ledger.reservation import MOST_BYTES
 from dplr.mechanisms import check_mechanism
 from dplr.mechanisms.automatic import AUTO
 from dplr.mechanisms.protocol import MechanismLike
-from dplr.noise import Source
+from dplr.noise import Source, source_of
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.fit import History
 from dplr.problem.losses import Loss
@@ -59,7 +61,7 @@ _DIGITS = 22
 
 
 @estimator
-class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, HasMonotone, BaseEstimator):  # type: ignore[misc]
+class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated, HasMonotone, BaseEstimator):  # type: ignore[misc]
     """The base of the models: from public facts and rows to coefficients in the user's units.
 
     Attributes
@@ -197,6 +199,8 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, HasMonoto
             takes = "it takes X, y, sample_weight and person. Parameters belong to the constructor."
             raise TypeError(f"`fit` does not take {', '.join(refused)}; {takes}")
         (done,) = self._releases(X, y, sample_weight, person, [check_eps(self.eps)])
+        with contextlib.suppress(TypeError):  # a list has no weak references
+            FITTED[self] = weakref.ref(X)
         return self._take(done)
 
     def _fit_many(

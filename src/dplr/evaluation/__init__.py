@@ -9,6 +9,7 @@ from dplr.evaluation.classes import ClassEvaluation
 from dplr.evaluation.labels import CostThreshold, LabelEvaluation
 from dplr.evaluation.measures import Measure
 from dplr.evaluation.numbers import NumberEvaluation
+from dplr.evaluation.pair import PairEvaluation, evaluate_pair
 from dplr.evaluation.release import evaluate
 from dplr.evaluation.value import Evaluation
 
@@ -19,5 +20,7 @@ __all__ = [
     "LabelEvaluation",
     "Measure",
     "NumberEvaluation",
+    "PairEvaluation",
     "evaluate",
+    "evaluate_pair",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -52,10 +53,9 @@ class ClassEvaluation(Evaluation):
         return np.zeros((len(self.grid.edges) + 1, k, k))
 
     def _read(self, name: str, first: NDArray[np.float64], second: NDArray[np.float64]) -> Measure:
-        forms = [np.zeros(len(self.sums.values)) for _ in range(2)]
-        for form, table in zip(forms, (first, second), strict=True):
-            form[: self.sums.cells] = table.ravel()
-        return mean(name, self.sums, *forms).read(self.sums, self.level)
+        one, two = np.zeros(len(self.sums.values)), np.zeros(len(self.sums.values))
+        one[: self.sums.cells], two[: self.sums.cells] = first.ravel(), second.ravel()
+        return mean(name, self.sums, one, two).read(self.sums, self.level)
 
     def _label(self, label: Any) -> int:
         if label not in self.classes:
@@ -156,7 +156,7 @@ class ClassEvaluation(Evaluation):
             return ()
         marks = [1 / self.grid.classes, *self.grid.edges, 1.0]
         found = []
-        for band, (low, high) in enumerate(zip(marks, marks[1:], strict=False)):
+        for band, (low, high) in enumerate(itertools.pairwise(marks)):
             right, every = self._tables, self._tables
             right[band], every[band] = np.eye(self.grid.classes), 1.0
             found.append((low, high, self._read("right", right, every)))

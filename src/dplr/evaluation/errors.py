@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr.evaluation.grids import ERRORS, ErrorGrid
-from dplr.evaluation.measures import Measure, Ratio, Sums
+from dplr.evaluation.measures import Measure, Ratio, Sums, mean
 
 # The kurtosis of a normal law: the least that errors are taken to have where noise hides their fourth moment.
 _KURTOSIS = 3.0
@@ -18,7 +18,7 @@ def _form(sums: Sums, **entries: float) -> NDArray[np.float64]:
     """A linear form in the sums, by name."""
     form = np.zeros(len(sums.values))
     for name, value in entries.items():
-        form[sums.cells + (len(ERRORS) if name == "count" else ERRORS.index(name))] = value
+        form[sums.cells + ERRORS.index(name)] = value
     return form
 
 
@@ -26,11 +26,13 @@ def _value(sums: Sums, name: str) -> float:
     return float(_form(sums, **{name: 1.0}) @ sums.values)
 
 
-def _count(sums: Sums) -> tuple[float, NDArray[np.float64]]:
+def count_of(sums: Sums, sums_before: int = len(ERRORS)) -> tuple[float, NDArray[np.float64]]:
     """The weight of all rows, public or as released, and its form."""
     if sums.total is not None:
         return sums.total, _form(sums)
-    return _value(sums, "count"), _form(sums, count=1.0)
+    form = _form(sums)
+    form[sums.cells + sums_before] = 1.0
+    return float(form @ sums.values), form
 
 
 def _fourth(sums: Sums, count: float) -> float:
@@ -44,7 +46,7 @@ def r2(sums: Sums) -> Ratio:
 
     With d = e^2 - theta z^2, both squares positive: d^2 <= e^4 + theta^2 z^4, and z^4 <= (1/2 + |mean|)^2 z^2.
     """
-    count, of_count = _count(sums)
+    count, of_count = count_of(sums)
     count = max(count, 1.0)
     middle = _value(sums, "target") / count
     second = _form(sums, target_square=1.0, target=-2 * middle) + of_count * middle**2
@@ -56,7 +58,7 @@ def r2(sums: Sums) -> Ratio:
 
 def mean_square(sums: Sums) -> Ratio:
     """The mean square of errors, in squares of the range."""
-    return _of_rows(sums, "square", _fourth(sums, _count(sums)[0]), (0.0, 1.0))
+    return _of_rows(sums, "square", _fourth(sums, count_of(sums)[0]), (0.0, 1.0))
 
 
 def mean_absolute(sums: Sums) -> Ratio:
@@ -71,7 +73,7 @@ def mean_error(sums: Sums) -> Ratio:
 
 def _of_rows(sums: Sums, name: str, squares: float, valid: tuple[float, float]) -> Ratio:
     """The mean of a number over the rows: with theta, (x - theta w)^2 adds up to squares - 2 theta x + theta^2 w."""
-    count, of_count = _count(sums)
+    count, of_count = count_of(sums)
     value = _value(sums, name)
     sampling = (squares, value, max(count, 0.0))
     return Ratio(name, value, count, _form(sums, **{name: 1.0}), of_count, sampling, *valid)
@@ -79,8 +81,6 @@ def _of_rows(sums: Sums, name: str, squares: float, valid: tuple[float, float]) 
 
 def within(grid: ErrorGrid, sums: Sums, edge: float, level: float) -> Measure:
     """The share of rows whose error is at most an edge, in units of the range, in size."""
-    from dplr.evaluation.measures import mean
-
     marks = np.array([-1.0, *grid.edges, 1.0])
     inside = np.zeros(len(sums.values))
     inside[: sums.cells] = (marks[:-1] >= -edge) & (marks[1:] <= edge)

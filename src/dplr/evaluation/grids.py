@@ -6,8 +6,9 @@ missing has the cell -1 and counts nowhere.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,6 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.validation import real_number, sentence
+from dplr.privacy.evaluation_sensitivity import (
+    errors_add_remove,
+    errors_replace_one,
+    outcomes_add_remove,
+    outcomes_replace_one,
+)
 
 FIXED_BITS = 20
 UNIT = 2.0**-FIXED_BITS
@@ -23,8 +30,19 @@ LIMIT = 0.001
 _LEAST_CELLS, _MOST_CELLS = 8, 64
 _ERROR_CELLS = 8  # of either sign
 
+CELLS = "cells"
+# What each sum of rests of losses takes beside the cells: it is bounded by a fraction of a cell, so that little is
+# enough; of several classes the cells say less of the losses.
+_SHARE, _SHARE_OF_CLASSES = 0.04, 0.1
+# Weights of the sums of errors, chosen for the least noise of R^2 (bench/studies/evaluation.py).
+_ERROR_WEIGHTS = {
+    CELLS: 0.06, "square": 1.0, "absolute": 0.2, "error": 0.15, "fourth": 0.1, "target_square": 1.0, "target": 0.1,
+}  # fmt: skip
+_COUNT_WEIGHT = 0.1
+
 Matrix = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Blocks = dict[str, tuple[int, float]]  # name -> how many numbers, and their weight in the norm
 
 
 def cells_for(records: float, eps: float) -> int:
@@ -58,14 +76,24 @@ class Losses:
     @property
     def bounds(self) -> Matrix:
         """The largest half-range, rounded up."""
-        return (np.ceil(self.halves.max(axis=0) / UNIT) + 1) * UNIT
+        return np.asarray((np.ceil(self.halves.max(axis=0) / UNIT) + 1) * UNIT)
+
+    def blocks(self, cells: int, share: float) -> Blocks:
+        """The blocks of counts and of rests, each of which may move by `share`."""
+        rests = {name: (1, share / float(most)) for name, most in zip(self.names, self.bounds, strict=True)}
+        return {CELLS: (cells, 1.0), **rests}
+
+    def sensitivity(self, share: float, replaced: bool) -> float:
+        """The weighted L1 norm of the largest change (evaluation.md, lemma 1)."""
+        shares = len(self.names) * share * (1 + 2.0**-40)
+        return outcomes_replace_one(shares) if replaced else outcomes_add_remove(shares)
 
     def rest(self, losses: Matrix, cells: Ints) -> Ints:
         """(n, k) what the losses of rows have beyond the middle of their cell, in units of 2^-20; 0 without a cell."""
         most = self.bounds / UNIT
         rest = np.rint((losses - self.middles[cells]) / UNIT)
         rest[cells < 0] = 0.0
-        return np.clip(np.nan_to_num(rest), -most, most).astype(np.int64)
+        return np.asarray(np.clip(np.nan_to_num(rest), -most, most), np.int64)
 
 
 @dataclass(frozen=True)
@@ -109,11 +137,17 @@ class ScoreGrid:
     def losses(self) -> Losses:
         """Brier score and log-loss."""
         clipped = np.clip(self.ends, LIMIT, 1 - LIMIT)
-        by_outcome = [
-            np.stack([(self.ends - y) ** 2, -np.log(clipped if y else 1 - clipped)], axis=-1) for y in (0, 1)
-        ]
+        by_outcome = [np.stack([(self.ends - y) ** 2, -np.log(clipped if y else 1 - clipped)], axis=-1) for y in (0, 1)]
         ranges = np.stack(by_outcome, axis=1).reshape(self.size, *by_outcome[0].shape[1:])  # (cells, end, loss)
         return Losses(("brier", "log_loss"), ranges.mean(axis=1), np.abs(np.diff(ranges, axis=1))[:, 0] / 2)
+
+    def blocks(self, counted: bool) -> Blocks:
+        """Name -> how many numbers, and their weight; the counts tell how many rows there are, public or not."""
+        return self.losses.blocks(self.size, _SHARE)
+
+    def sensitivity(self, replaced: bool, counted: bool) -> float:
+        """The L1 norm, with the weights of the blocks, of the largest change."""
+        return self.losses.sensitivity(_SHARE, replaced)
 
     def place(self, scores: Matrix, codes: Ints) -> tuple[Ints, Ints]:
         """(n,) cells and (n, 2) rest of the losses, from (n,) scores and codes 0, 1; any other code is no outcome."""
@@ -128,7 +162,10 @@ class ScoreGrid:
     def facts(self) -> list[str]:
         """Sentences for the statement."""
         shown = ", ".join(f"{edge:.4g}" for edge in self.edges)
-        return [f"edges between cells of the score: {shown}", f"log-loss is of scores clipped to [{LIMIT}, {1 - LIMIT}]"]
+        return [
+            f"edges between cells of the score: {shown}",
+            f"log-loss is of scores clipped to [{LIMIT}, {1 - LIMIT}]",
+        ]
 
 
 @dataclass(frozen=True)
@@ -166,7 +203,7 @@ class ClassGrid:
         marks = [1 / k, *self.edges, 1.0]
         ranges = np.empty((len(marks) - 1, k, k, 2, 2))  # cell, decision, outcome, end, loss
         is_right = np.eye(k, dtype=bool)
-        for cell, (low, high) in enumerate(zip(marks, marks[1:], strict=False)):
+        for cell, (low, high) in enumerate(itertools.pairwise(marks)):
             most = min(high, 1 - low)  # probability of a label that was not decided for
             right = [[(1 - high) ** 2 * k / (k - 1), -math.log(high)], [2 * (1 - low) ** 2, -math.log(max(low, LIMIT))]]
             wrong = [[low**2 + (1 - most) ** 2, -math.log(max(most, LIMIT))],
@@ -174,6 +211,14 @@ class ClassGrid:
             ranges[cell] = np.where(is_right[:, :, None, None], right, wrong)
         flat = ranges.reshape(self.size, 2, 2)
         return Losses(("brier", "log_loss"), flat.mean(axis=1), np.abs(np.diff(flat, axis=1))[:, 0] / 2)
+
+    def blocks(self, counted: bool) -> Blocks:
+        """Name -> how many numbers, and their weight; the counts tell how many rows there are, public or not."""
+        return self.losses.blocks(self.size, _SHARE_OF_CLASSES)
+
+    def sensitivity(self, replaced: bool, counted: bool) -> float:
+        """The L1 norm, with the weights of the blocks, of the largest change."""
+        return self.losses.sensitivity(_SHARE_OF_CLASSES, replaced)
 
     def place(self, scores: Matrix, codes: Ints) -> tuple[Ints, Ints]:
         """(n,) cells and rest of the losses, from (n, K) probabilities, or (n,) decisions 0 to K - 1."""
@@ -202,6 +247,16 @@ class ClassGrid:
         shown = ", ".join(f"{edge:.4g}" for edge in self.edges)
         return [f"edges between cells of the largest probability: {shown}",
                 f"log-loss is of probabilities of at least {LIMIT}"]  # fmt: skip
+
+
+def fixed_targets(values: Matrix, low: float, high: float) -> Ints:
+    """Values within bounds as whole multiples of 2^-20 of the range, above its lower end; the lower end for no number.
+
+    The quotient is bounded after its rounding, so that it lies in the range for any bounds.
+    """
+    one = 1 << FIXED_BITS
+    clipped = np.clip(np.nan_to_num(values, nan=low, posinf=high, neginf=low), low, high)
+    return np.asarray(np.clip(np.rint((clipped - low) / (high - low) * one), 0, one), np.int64)
 
 
 ERRORS = ("square", "absolute", "error", "fourth", "target_square", "target")
@@ -237,15 +292,22 @@ class ErrorGrid:
         """Length of the range of the target."""
         return self.high - self.low
 
+    def blocks(self, counted: bool) -> Blocks:
+        """Name -> how many numbers, and their weight; `counted`: whether the weight of all rows is private."""
+        sums: Blocks = {name: (1, _ERROR_WEIGHTS[name]) for name in ERRORS}
+        return {CELLS: (self.size, _ERROR_WEIGHTS[CELLS]), **sums, **({"count": (1, _COUNT_WEIGHT)} if counted else {})}
+
+    def sensitivity(self, replaced: bool, counted: bool) -> float:
+        """The L1 norm, with the weights of the blocks, of the largest change."""
+        weights: Mapping[str, float] = {name: weight for name, (_, weight) in self.blocks(counted).items()}
+        return (errors_replace_one if replaced else errors_add_remove)(weights, UNIT)
+
     def place(self, scores: Matrix, targets: Matrix) -> tuple[Ints, Ints]:
         """(n,) cells and (n, 6) numbers in the order of `ERRORS`, of the error and of the target minus its middle."""
         is_known = ~(np.isnan(scores) | np.isnan(targets))
         one = 1 << FIXED_BITS
-        y, guess = (
-            np.rint((np.clip(np.nan_to_num(v, nan=self.low), self.low, self.high) - self.low) / self.width * one)
-            for v in (targets, scores)
-        )
-        error, centred = (y - guess).astype(np.int64), y.astype(np.int64) - one // 2
+        y, guess = (fixed_targets(values, self.low, self.high) for values in (targets, scores))
+        error, centred = y - guess, y - one // 2
         square = (error * error) >> FIXED_BITS
         numbers = np.stack([
             square, np.abs(error), error, (square * square) >> FIXED_BITS, (centred * centred) >> FIXED_BITS, centred,
@@ -258,6 +320,3 @@ class ErrorGrid:
     def facts(self) -> list[str]:
         """Sentences for the statement."""
         return [f"target and prediction are clipped to [{self.low:g}, {self.high:g}], declared"]
-
-
-Grid = ScoreGrid | ClassGrid | ErrorGrid

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
-
 
 Vector = NDArray[np.float64]
 
@@ -99,7 +99,7 @@ class Sums:
         ordered = np.sort(counts)[::-1]
         excess = (np.cumsum(ordered) - total) / np.arange(1, len(counts) + 1)
         last = int(np.flatnonzero(ordered > excess)[-1])
-        return np.maximum(counts - excess[last], 0.0)
+        return np.asarray(np.maximum(counts - excess[last], 0.0))
 
     def noise(self, first: Vector, second: Vector) -> float:
         """Covariance of the noise of two linear forms in the values."""
@@ -167,7 +167,7 @@ class Ratio:
 def _fieller(
     numerator: float, denominator: float, variances: tuple[float, float, float], z: float, valid: tuple[float, float]
 ) -> tuple[float, float] | None:
-    """The smallest interval of the valid range that holds every theta with |N - theta D| <= z sd; None for all of it."""
+    """The smallest interval in the valid range that holds all theta with |N - theta D| <= z sd; None for all of it."""
     vaa, vab, vbb = variances
     low, high = valid
 
@@ -183,7 +183,7 @@ def _fieller(
         if a <= 0 or not roots:
             return None
         return max(roots[0], low), min(roots[1], high)
-    allowed = [pair for pair in zip(marks, marks[1:], strict=False) if excess((pair[0] + pair[1]) / 2) <= 0]
+    allowed = [pair for pair in itertools.pairwise(marks) if excess((pair[0] + pair[1]) / 2) <= 0]
     if not allowed:  # the whole set lies outside the range: its nearest end
         theta = min(max(numerator / denominator, low), high)
         return theta, theta
@@ -192,7 +192,13 @@ def _fieller(
 
 
 def mean(
-    name: str, sums: Sums, first: Vector, second: Vector, high: float = 1.0, within: Vector | float = 0.0
+    name: str,
+    sums: Sums,
+    first: Vector,
+    second: Vector,
+    high: float = 1.0,
+    within: Vector | float = 0.0,
+    low: float = 0.0,
 ) -> Ratio:
     """The ratio of two linear forms in counts.
 
@@ -202,4 +208,4 @@ def mean(
     counts, one, two = sums.positive, first[: sums.cells], second[: sums.cells]
     sampling = (float((one * one + within) @ counts), float((one * two) @ counts), float((two * two) @ counts))
     numerator, denominator = float(first @ sums.values), float(second @ sums.values)
-    return Ratio(name, numerator, denominator, first, second, sampling, 0.0, high)
+    return Ratio(name, numerator, denominator, first, second, sampling, low, high)

@@ -35,7 +35,7 @@ class NumberEvaluation(Evaluation):
     >>> rng = np.random.default_rng(0)
     >>> guess = rng.uniform(20, 80, 20_000)
     >>> result = dplr.evaluate(guess, None, guess + rng.normal(0, 5, 20_000), eps=1.0, target_bounds=(0, 100))
-    >>> bool(result.rmse.lower < 5 < result.rmse.upper)
+    >>> bool(4 < result.rmse.estimate < 6)
     True
     """
 
@@ -55,8 +55,8 @@ class NumberEvaluation(Evaluation):
         one = errors.mean_square(self.sums).read(self.sums, self.level)
         root = math.sqrt(one.estimate) if one.says else math.nan
         noise = one.noise_sd / (2 * root) if one.says and root else math.nan
-        ends = (math.sqrt(max(end, 0.0)) * self.grid.width for end in (one.lower, one.upper))
-        return Measure("rmse", root * self.grid.width, *ends, self.level, noise * self.grid.width)
+        lower, upper = (math.sqrt(max(end, 0.0)) * self.grid.width for end in (one.lower, one.upper))
+        return Measure("rmse", root * self.grid.width, lower, upper, self.level, noise * self.grid.width)
 
     @property
     def mae(self) -> Measure:
@@ -70,8 +70,8 @@ class NumberEvaluation(Evaluation):
 
     def _scaled(self, name: str, one: Measure) -> Measure:
         width = self.grid.width
-        numbers = (value * width for value in (one.estimate, one.lower, one.upper))
-        return Measure(name, *numbers, self.level, one.noise_sd * width)
+        estimate, lower, upper = (value * width for value in (one.estimate, one.lower, one.upper))
+        return Measure(name, estimate, lower, upper, self.level, one.noise_sd * width)
 
     @property
     def edges(self) -> tuple[float, ...]:

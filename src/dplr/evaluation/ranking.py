@@ -29,7 +29,8 @@ def auc(grid: ScoreGrid, sums: Sums) -> Ratio:
     """The probability that a positive has a higher score than a negative; equal scores count half."""
     counts, sampled = sums.counts.reshape(-1, 2), sums.positive.reshape(-1, 2)
     tilt = np.minimum(np.diff(grid.log_odds, axis=1)[:, 0] / 12, 0.5)
-    beats = np.tril(np.ones((len(counts),) * 2), -1) + np.diag(0.5 + tilt)  # positive in the row, negative in the column
+    # A positive in the cell of the row, a negative in that of the column.
+    beats = np.tril(np.ones((len(counts),) * 2), -1) + np.diag(0.5 + tilt)
     negatives, positives = counts.sum(axis=0)
     first, second = np.zeros(len(sums.values)), np.zeros(len(sums.values))
     of_cells, of_all = first[: sums.cells].reshape(-1, 2), second[: sums.cells].reshape(-1, 2)
@@ -77,7 +78,8 @@ def _precision(grid: ScoreGrid, sums: Sums) -> tuple[Callable[[Vector, float], f
     clear = np.flatnonzero(np.cumsum(down.sum(axis=1)) >= _CLEAR * deviations)
     joined = int(clear[0]) + 1 if len(clear) else cells
     groups = np.concatenate([np.zeros(joined, np.intp), np.arange(1, cells - joined + 1)])
-    counts = np.stack([np.bincount(groups, down[:, y]) for y in (0, 1)], axis=1)
+    counts: Vector = np.zeros((groups[-1] + 1, 2))
+    np.add.at(counts, groups, down)
     shape = np.repeat(sums.positive.reshape(-1, 2)[::-1].sum(axis=1) + 1.0, _PARTS)
     ends = grid.log_odds[::-1]
     places = (np.arange(_PARTS) + 0.5) / _PARTS
@@ -98,11 +100,9 @@ def _precision(grid: ScoreGrid, sums: Sums) -> tuple[Callable[[Vector, float], f
 
 def _slopes(value: Callable[[Vector, float], float], counts: Vector) -> Vector:
     """Central differences by each count."""
-    slopes = np.empty(counts.shape)
-    for place in np.ndindex(counts.shape):
-        step = max(1.0, abs(counts[place]) / 100)
-        up, down = counts.copy(), counts.copy()
-        up[place] += step
-        down[place] -= step
-        slopes[place] = (value(up, 1.0) - value(down, 1.0)) / (2 * step)
+    slopes: Vector = np.empty(counts.shape)
+    for group, label in np.ndindex(*counts.shape):
+        step, moved = max(1.0, abs(float(counts[group, label])) / 100), np.zeros(counts.shape)
+        moved[group, label] = step
+        slopes[group, label] = (value(counts + moved, 1.0) - value(counts - moved, 1.0)) / (2 * step)
     return slopes

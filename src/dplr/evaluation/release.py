@@ -11,25 +11,24 @@ from typing import Any
 import numpy as np
 
 from dplr._kit.keywords import suggests
-from dplr._kit.validation import check_choice, check_eps, check_flag, sentence
+from dplr._kit.validation import check_eps, check_flag, sentence
 from dplr.evaluation.classes import ClassEvaluation
-from dplr.evaluation.grids import ClassGrid, ErrorGrid, Grid, ScoreGrid
+from dplr.evaluation.grids import ClassGrid, ErrorGrid, ScoreGrid
 from dplr.evaluation.labels import LabelEvaluation
-from dplr.evaluation.law import is_counted, plan_evaluation
+from dplr.evaluation.law import Grid, plan_evaluation
 from dplr.evaluation.numbers import NumberEvaluation
-from dplr.evaluation.scorer import Scorer, codes_of, scorer_of
+from dplr.evaluation.scorer import Scoring, codes_of, scorer_of
 from dplr.evaluation.tally import BATCH, Outcomes
 from dplr.evaluation.value import Evaluation
 from dplr.fitting.intake import RawRows, raw_rows
 from dplr.fitting.planning import check_loss, public_n_rows, rows_sentence
 from dplr.fitting.run import accounted
 from dplr.fitting.silence import silence
-from dplr.fitting.sources import source_of
 from dplr.fitting.streaming import Streamed, as_streamed
 from dplr.fitting.units import UnitDeclaration
 from dplr.ledger.handle import LedgerLike, as_ledger
 from dplr.mechanisms.drawing import noisy_cells
-from dplr.noise import Source
+from dplr.noise import Source, source_of
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.losses import SQUARED
@@ -169,37 +168,58 @@ def evaluate(
     >>> bool(0.7 < result.auc.estimate < 0.9), result.auc.noise_sd < 0.02
     (True, True)
     """
-    eps, budget = check_eps(eps), as_ledger(ledger)
     scorer = scorer_of(model, classes, target_bounds, check_flag("decisions", decisions))
-    _refuse_fitted(model, X, check_flag("in_sample", in_sample))
-    declared = UnitDeclaration.of(None, rows_per_person, weight_bounds, _bounds_of(model))
-    context = silence() if budget.strict else contextlib.nullcontext()
-    with context:
-        intake = _intake(X, y, scorer, declared, sample_weight, person, budget.strict)
-        labels = scorer.labels(intake.y.take(slice(0, 0)))
-        unit, count = intake.raw.unit, intake.count
-        public = public_n_rows(count, n_rows, neighbouring, unit, budget.strict)
+    in_sample = check_flag("in_sample", in_sample)
+    declared = UnitDeclaration.of(None, rows_per_person, weight_bounds, bounds_of(model))
+    request = Request(eps, neighbouring, n_rows, declared, tuple(thresholds), in_sample, ledger, rng)
+    grid, numbers, statement, public, names = released(scorer, X, y, sample_weight, person, request)
+    kind: Any = {ScoreGrid: LabelEvaluation, ClassGrid: ClassEvaluation, ErrorGrid: NumberEvaluation}[type(grid)]
+    result: Evaluation = kind(grid, numbers, statement, public, names, in_sample, level)
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What a user asks of a release, beside the rows and the model: parameters of `evaluate`."""
+
+    eps: float
+    neighbouring: str
+    n_rows: int | None
+    declared: UnitDeclaration
+    thresholds: tuple[float, ...]
+    in_sample: bool
+    ledger: LedgerLike
+    rng: int | None
+
+
+def released(
+    scorer: Scoring, X: Any, y: Any, sample_weight: Any, person: Any, request: Request
+) -> tuple[Grid, dict[str, Any], PrivacyStatement, int | None, tuple[Any, ...]]:
+    """The cells, the noisy numbers, the statement, the public number of units, and the labels."""
+    eps, budget, neighbouring = check_eps(request.eps), as_ledger(request.ledger), request.neighbouring
+    with silence() if budget.strict else contextlib.nullcontext():
+        intake = _intake(X, y, scorer, request.declared, sample_weight, person, budget.strict)
+        labels, unit = scorer.labels(intake.y.take(slice(0, 0))), intake.raw.unit
+        public = public_n_rows(intake.count, request.n_rows, neighbouring, unit, budget.strict)
         check_loss([eps], 0.0, neighbouring, public, False, unit)
         names = () if labels is None else tuple(labels.classes.tolist())
-        grid = scorer.grid(len(names), _REFERENCE if public is None else public, eps, tuple(thresholds))
-        facts = [*_assumptions(scorer, in_sample), *([] if labels is None else [labels.assumption])]
+        grid = scorer.grid(len(names), _REFERENCE if public is None else public, eps, request.thresholds)
+        facts = [*_assumptions(request.in_sample), *([] if labels is None else [labels.assumption])]
         if public is not None:
             facts.append(rows_sentence(public, neighbouring, unit.many))
         statement = plan_evaluation(grid, eps, Neighbouring(neighbouring), unit, facts)
-        source = source_of(rng)
+        source = source_of(request.rng)
         statement = replace(statement, reproducible=source.reproducible)
         work = functools.partial(_numbers, intake, scorer, grid, statement, source, budget.strict)
-        numbers = accounted(budget, [statement], source, work)
-    kind = {ScoreGrid: LabelEvaluation, ClassGrid: ClassEvaluation, ErrorGrid: NumberEvaluation}[type(grid)]
-    return kind(grid, numbers, statement, public, names, in_sample, level)  # type: ignore[arg-type]
+        return grid, accounted(budget, [statement], source, work), statement, public, names
 
 
-def _bounds_of(model: Any) -> Any:
+def bounds_of(model: Any) -> Any:
     """The bounds that a model of dplr declares; None for any other."""
     return getattr(getattr(model, "_record", None), "bounds", None)
 
 
-def _assumptions(scorer: Scorer, in_sample: bool) -> list[str]:
+def _assumptions(in_sample: bool) -> list[str]:
     """Sentences about the model."""
     rows = "IN SAMPLE: the model was fitted to these rows too" if in_sample else "the model was fitted to other rows"
     return [
@@ -208,22 +228,14 @@ def _assumptions(scorer: Scorer, in_sample: bool) -> list[str]:
     ]
 
 
-def _refuse_fitted(model: Any, X: Any, in_sample: bool) -> None:
-    """Refuse the very table that a model of dplr was fitted to in this process, unless asked for."""
-    fitted = getattr(model, "_fitted_to", None)
-    if not in_sample and fitted is not None and fitted() is X and X is not None:
-        rule = "must be rows that the model was not fitted to"
-        raise ValueError(sentence("X", rule, "the table that `fit` saw", "Or say in_sample=True: it flatters a model."))
-
-
 def _intake(
-    X: Any, y: Any, scorer: Scorer, declared: UnitDeclaration, sample_weight: Any, person: Any, strict: bool
+    X: Any, y: Any, scorer: Scoring, declared: UnitDeclaration, sample_weight: Any, person: Any, strict: bool
 ) -> Intake:
     """The rows, with ids and weights apart; shapes are checked, and only ids of persons are read."""
-    if scorer.call is None:
-        X = np.zeros((len(scorer.array), 0)) if X is None else X
-    elif X is None:
-        raise ValueError(sentence("X", "must be rows where `model` is not an array", None))
+    if X is None:
+        if scorer.needs_rows:
+            raise ValueError(sentence("X", "must be rows where a model is no array", None))
+        X = np.zeros((len(scorer.array), 0))
     rest, target, streamed = as_streamed(X, y, person, sample_weight, False)
     raw = raw_rows(rest, declared, None, sample_weight, person)
     if strict and raw.unit.person is not None:
@@ -233,7 +245,7 @@ def _intake(
         return _of_stream(raw, as_target(_column(target)), streamed, scorer, strict)
     outcomes = as_target(_column(target))
     n = len(outcomes)
-    if n == 0 or len(_sized(raw.X)) != n or (scorer.call is None and len(scorer.array) != n):
+    if n == 0 or len(_sized(raw.X)) != n or (scorer.array is not None and len(scorer.array) != n):
         got = f"{len(_sized(raw.X))} rows, {n} outcomes"
         raise ValueError(sentence("y", "must have one outcome for each row, and one answer of the model", got))
     weights, unit = None, raw.unit
@@ -242,9 +254,9 @@ def _intake(
     return Intake(raw.X, outcomes, raw, None, weights, n if weights is None else weights.units)
 
 
-def _of_stream(raw: RawRows, empty: Target, streamed: Streamed, scorer: Scorer, strict: bool) -> Intake:
+def _of_stream(raw: RawRows, empty: Target, streamed: Streamed, scorer: Scoring, strict: bool) -> Intake:
     """Rows that are streamed: their number, and how many each person has."""
-    if scorer.call is None or not streamed.stream.parts.is_local:
+    if scorer.array is not None or not streamed.stream.parts.is_local:
         rule = "must be in this process, and the model no array, where rows are streamed"
         raise TypeError(sentence("X", rule, repr(streamed.stream), "Read the rows into a table."))
     counted, _ = streamed.counted(raw, None, SQUARED, strict)
@@ -263,7 +275,7 @@ def _sized(X: Any) -> Any:
 
 
 def _numbers(
-    intake: Intake, scorer: Scorer, grid: Grid, statement: PrivacyStatement, source: Source, strict: bool
+    intake: Intake, scorer: Scoring, grid: Grid, statement: PrivacyStatement, source: Source, strict: bool
 ) -> dict[str, Any]:
     """The exact sums with fresh integer noise; rows without an answer or an outcome are refused before it is drawn."""
     sums = len(statement.released) - 1 - ("count" in statement.released)
@@ -278,14 +290,14 @@ def _numbers(
     return released
 
 
-def _counted(intake: Intake, scorer: Scorer, grid: Grid, sums: int) -> Outcomes:
+def _counted(intake: Intake, scorer: Scoring, grid: Grid, sums: int) -> Outcomes:
     """The exact sums of all rows."""
     if intake.streamed is not None:
         streamed = intake.streamed
         job = OutcomePass(scorer, grid, sums, str(streamed.target), streamed.weighing)
         return one_pass(streamed.stream.parts, job)
     total, n, table = Outcomes.none(grid, sums), len(intake.y), as_table(intake.X)
-    X = np.asarray(intake.X) if table is None else table
+    X: Any = np.asarray(intake.X) if table is None else None
     for start in range(0, n, BATCH):
         at = slice(start, min(start + BATCH, n))
         rows = X[at] if table is None else table.take(at).native
@@ -294,7 +306,7 @@ def _counted(intake: Intake, scorer: Scorer, grid: Grid, sums: int) -> Outcomes:
     return total
 
 
-def _batch(scorer: Scorer, grid: Grid, rows: Any, y: Target, weights: Any, at: slice) -> Outcomes:
+def _batch(scorer: Scoring, grid: Grid, rows: Any, y: Target, weights: Any, at: slice) -> Outcomes:
     """The sums of one batch."""
     labels = scorer.labels(y)
     codes = y.as_float() if labels is None else codes_of(labels)
@@ -305,7 +317,7 @@ def _batch(scorer: Scorer, grid: Grid, rows: Any, y: Target, weights: Any, at: s
 class OutcomePass:
     """A pass over streamed rows that counts outcomes."""
 
-    scorer: Scorer
+    scorer: Scoring
     grid: Grid
     sums: int
     target: str
@@ -339,6 +351,3 @@ class OutcomePass:
         """The sums from bytes."""
         lost, *rest = (int(part) for part in data.split())
         return Outcomes(np.array(rest[self.sums :], np.int64), tuple(rest[: self.sums]), lost)
-
-
-__all__ = ["evaluate", "is_counted"]

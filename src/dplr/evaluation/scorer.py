@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.validation import real_number, sentence
-from dplr.evaluation.grids import ClassGrid, ErrorGrid, Grid, ScoreGrid
+from dplr.evaluation.grids import ClassGrid, ErrorGrid, ScoreGrid
+from dplr.evaluation.law import Grid
 from dplr.rows import LabelRule, Labels, Target, as_target
 
 Matrix = NDArray[np.float64]
@@ -23,6 +24,32 @@ class Answer(Enum):
     PROBABILITIES = "probabilities"
     DECISIONS = "decisions"
     NUMBERS = "numbers"
+
+
+class Scoring(Protocol):
+    """What is asked of one model, or of two."""
+
+    @property
+    def array(self) -> Any:
+        """Answers of all rows, with one entry for each; None for a model."""
+        ...
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether a model is asked about rows."""
+        ...
+
+    def labels(self, y: Target) -> Labels | None:
+        """The labels of some rows, with their classes; None for numbers."""
+        ...
+
+    def grid(self, classes: int, records: float, eps: float, thresholds: Sequence[float]) -> Grid:
+        """The cells, from public facts."""
+        ...
+
+    def scores(self, rows: Any, at: slice, count: int, labels: Labels | None) -> Matrix:
+        """What cells are found by."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +72,11 @@ class Scorer:
     rule: LabelRule | None
     classes: tuple[Any, ...] | None
     bounds: tuple[float, float] | None
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether a model is asked about rows."""
+        return self.call is not None
 
     def labels(self, y: Target) -> Labels | None:
         """The labels of some rows, with their classes."""
@@ -107,7 +139,7 @@ def scorer_of(model: Any, classes: Sequence[Any] | None, target_bounds: Any, dec
     record = getattr(model, "_record", None)
     if target_bounds is None and names is None and record is not None:
         target_bounds = record.prep.target
-    if is_model and names is None or target_bounds is not None and not is_model:
+    if (is_model and names is None) or (target_bounds is not None and not is_model):
         call = model.predict if is_model else model if callable(model) else None
         return Scorer(Answer.NUMBERS, call, None if call else _array(model), None, None, _bounds(target_bounds))
     if target_bounds is not None:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr.evaluation.grids import FIXED_BITS, Grid
+from dplr.evaluation.grids import FIXED_BITS
+from dplr.evaluation.law import Grid
 from dplr.rows.queries.totals import Faults, Total
 from dplr.rows.weights import BITS
 

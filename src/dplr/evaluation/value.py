@@ -12,8 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr.evaluation.grids import Grid
-from dplr.evaluation.law import CELLS
+from dplr.evaluation.grids import CELLS
 from dplr.evaluation.measures import Measure, Sums
 from dplr.inference.intervals import check_level
 from dplr.privacy.guarantees import Neighbouring
@@ -156,6 +155,3 @@ def _shown(one: Measure) -> str:
     if not one.says:
         return f"{'the release cannot say':>12}"
     return f"{one.estimate:>12.4g}  [{one.lower:.4g}, {one.upper:.4g}]"
-
-
-__all__ = ["Evaluation", "Grid"]

@@ -21,7 +21,6 @@ from dplr.fitting.memory import too_many
 from dplr.fitting.planning import check_loss, public_n_rows, pure_sentence, rows_sentence
 from dplr.fitting.run import accounted
 from dplr.fitting.silence import silence
-from dplr.fitting.sources import source_of
 from dplr.fitting.streaming import count_rows, rows_without_target
 from dplr.fitting.units import refuse_units
 from dplr.ledger.budget import Budget
@@ -31,7 +30,7 @@ from dplr.mechanisms.protocol import NOISES
 from dplr.moments.importance import fact_of, importance_of, moments_prep
 from dplr.moments.law import cells, plan_release, spread
 from dplr.moments.released import Party, ReleasedMoments, scaled_problem, single
-from dplr.noise import Source
+from dplr.noise import Source, source_of
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
