@@ -284,10 +284,13 @@ def _numbers(
         rule = "must have a label or a number in every row, and the model a finite answer"
         got = f"{outcomes.lost} rows without one"
         raise ValueError(sentence("y", rule, got, "Remove them by rules that do not come from the private data."))
-    released = {}
-    for (name, block), total in zip(statement.released.items(), outcomes.totals(), strict=False):
-        released[name] = noisy_cells(total, block, ..., source)
-    return released
+    return drawn(outcomes, statement, source)
+
+
+def drawn(outcomes: Outcomes, statement: PrivacyStatement, source: Source) -> dict[str, Any]:
+    """The sums with fresh noise of their blocks, of which the count is the last if it is released."""
+    blocks = zip(statement.released.items(), outcomes.totals(), strict=False)
+    return {name: noisy_cells(total, block, ..., source) for (name, block), total in blocks}
 
 
 def _counted(intake: Intake, scorer: Scoring, grid: Grid, sums: int) -> Outcomes:
