@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.keywords import suggests
-from dplr._kit.validation import sentence
+from dplr._kit.validation import check_flag, sentence
 from dplr.evaluation.errors import count_of
 from dplr.evaluation.grids import CELLS, FIXED_BITS, UNIT, fixed_targets
 from dplr.evaluation.law import Grid
@@ -20,6 +20,7 @@ from dplr.evaluation.release import Request, bounds_of, released
 from dplr.evaluation.scorer import Answer, Scorer, scorer_of
 from dplr.evaluation.value import Evaluation
 from dplr.fitting.units import UnitDeclaration
+from dplr.inference.intervals import check_level
 from dplr.ledger.handle import LedgerLike
 from dplr.privacy.evaluation_sensitivity import (
     differences_add_remove,
@@ -326,6 +327,8 @@ def evaluate_pair(
     >>> result.is_better("r2")
     True
     """
+    decisions, in_sample = check_flag("decisions", decisions), check_flag("in_sample", in_sample)
+    level = check_level(level)
     scorers = [scorer_of(model, classes, target_bounds, decisions) for model in (a, b)]
     if scorers[0].bounds != scorers[1].bounds:
         found = [scorer.bounds for scorer in scorers]

@@ -26,6 +26,7 @@ from dplr.fitting.run import accounted
 from dplr.fitting.silence import silence
 from dplr.fitting.streaming import Streamed, as_streamed
 from dplr.fitting.units import UnitDeclaration
+from dplr.inference.intervals import check_level
 from dplr.ledger.handle import LedgerLike, as_ledger
 from dplr.mechanisms.drawing import noisy_cells
 from dplr.noise import Source, source_of
@@ -169,7 +170,7 @@ def evaluate(
     (True, True)
     """
     scorer = scorer_of(model, classes, target_bounds, check_flag("decisions", decisions))
-    in_sample = check_flag("in_sample", in_sample)
+    in_sample, level = check_flag("in_sample", in_sample), check_level(level)
     declared = UnitDeclaration.of(None, rows_per_person, weight_bounds, bounds_of(model))
     request = Request(eps, neighbouring, n_rows, declared, tuple(thresholds), in_sample, ledger, rng)
     grid, numbers, statement, public, names = released(scorer, X, y, sample_weight, person, request)
