@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from dplr._kit.validation import sentence
 from dplr.privacy import calibration
-from dplr.privacy.guarantees import Neighbouring, Pure
+from dplr.privacy.gaussian import pure_eps
+from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
 from dplr.privacy.law import Law
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.privacy.unit import Unit
@@ -43,6 +44,18 @@ class Grid(Protocol):
     def place(self, scores: Any, outcomes: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(n,) cells, -1 for none, and (n, k) numbers in units of 2^-20, each row by itself."""
         ...
+
+
+def beside(guarantee: Pure | Gaussian | Poisson | Approx) -> float:
+    """The eps of an evaluation of other rows that has no larger loss than a fit (evaluation.md, theorem 2).
+
+    Pure noise of that eps is mu-GDP beside a Gaussian fit.
+    """
+    if isinstance(guarantee, Gaussian):
+        return pure_eps(guarantee.mu) * (1 - 2.0**-30)
+    if isinstance(guarantee, Poisson):
+        raise ValueError(sentence("mechanism", "must take full batches beside an evaluation", str(guarantee)))
+    return guarantee.eps
 
 
 def is_counted(neighbouring: Neighbouring, unit: Unit) -> bool:

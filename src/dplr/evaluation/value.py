@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Self
@@ -75,6 +75,11 @@ class Evaluation(ABC):
             numbers.flags.writeable = False
         object.__setattr__(self, "released_", MappingProxyType(dict(self.released_)))
         object.__setattr__(self, "level", check_level(self.level))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle through a plain dict: a read-only mapping cannot be pickled."""
+        values = (getattr(self, field.name) for field in fields(self))
+        return type(self), tuple(dict(value) if isinstance(value, Mapping) else value for value in values)
 
     def at(self, level: float) -> Self:
         """The evaluation with intervals of another level.
