@@ -8,8 +8,17 @@ import click
 
 from dplr.cli._faults import FILE, USAGE, blamed, visible
 from dplr.cli._files import check_output
-from dplr.cli._options import EXISTING, RELATIONS, eps_option, format_options, left_in, note, overwrite_option, told
-from dplr.cli._options import share_option
+from dplr.cli._options import (
+    EXISTING,
+    RELATIONS,
+    eps_option,
+    format_options,
+    left_in,
+    note,
+    overwrite_option,
+    share_option,
+    told,
+)
 from dplr.cli._paying import paid, payer, saved, uninterrupted, unspent
 from dplr.cli._predict import kinds_of
 from dplr.cli._tables import format_of, read_table
@@ -70,7 +79,7 @@ def evaluate(
                 kinds = _kinds(est, name, person)
             with blamed(FILE):
                 table = read_table(data, kinds, form)
-        options = {"eps": eps, "thresholds": thresholds, "person": person, "in_sample": in_sample, "level": level,
+        options: dict[str, Any] = {"eps": eps, "thresholds": thresholds, "person": person, "in_sample": in_sample, "level": level,
                    "neighbouring": neighbouring, "n_rows": n_rows, "ledger": job}  # fmt: skip
         X, y = _rows(est, table, name)
         result = paid(job, lambda: dplr.evaluate(est, X, y, **options))

@@ -27,7 +27,7 @@ def fit_and_evaluate(estimator: Any, X: Any, y: Any, sample_weight: Any, person:
     _check(estimator, X, person)
     table = as_table(X)
     n = len(X) if table is None else len(table)
-    apart = int(round(n * share))
+    apart = round(n * share)
     if not 0 < apart < n:
         raise ValueError(sentence("holdout", f"must leave at least one of {n} rows on either side", holdout))
     order = np.random.Generator(np.random.PCG64(check_count("holdout_seed", seed, minimum=0))).permutation(n)
