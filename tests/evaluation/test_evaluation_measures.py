@@ -9,6 +9,7 @@ from sklearn import metrics
 import dplr
 from dplr.evaluation.measures import Ratio, Sums, mean
 
+pytestmark = pytest.mark.filterwarnings("ignore:rng is set")
 EXACT = math.inf
 
 

@@ -79,8 +79,10 @@ def evaluate(
                 kinds = _kinds(est, name, person)
             with blamed(FILE):
                 table = read_table(data, kinds, form)
-        options: dict[str, Any] = {"eps": eps, "thresholds": thresholds, "person": person, "in_sample": in_sample, "level": level,
-                   "neighbouring": neighbouring, "n_rows": n_rows, "ledger": job}  # fmt: skip
+        options: dict[str, Any] = {
+            "eps": eps, "thresholds": thresholds, "person": person, "in_sample": in_sample, "level": level,
+            "neighbouring": neighbouring, "n_rows": n_rows, "ledger": job,
+        }  # fmt: skip
         X, y = _rows(est, table, name)
         result = paid(job, lambda: dplr.evaluate(est, X, y, **options))
     with uninterrupted():

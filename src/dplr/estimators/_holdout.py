@@ -77,11 +77,11 @@ def _evaluation(model: Any, rows: Any, outcomes: Any, weights: Any, split: str) 
     """
     eps = beside(model.privacy_.guarantee)
     try:
-        found = evaluate(model, rows, outcomes, eps=eps, sample_weight=weights, weight_bounds=model.weight_bounds,
+        evaluation = evaluate(model, rows, outcomes, eps=eps, sample_weight=weights, weight_bounds=model.weight_bounds,
                          rng=model.rng)  # fmt: skip
     except (ValueError, TypeError) as error:
         warn(DataWarning(f"the model was not evaluated: {error}", "For the data holder: not private."), DataWarning)
         return None
     fact = f"these are {split}, and the model was fitted to the others: together they lose the larger of both losses"
-    statement = replace(found.privacy_, assumptions=(*found.privacy_.assumptions, fact))
-    return replace(found, privacy_=statement)
+    statement = replace(evaluation.privacy_, assumptions=(*evaluation.privacy_.assumptions, fact))
+    return replace(evaluation, privacy_=statement)

@@ -132,13 +132,13 @@ class ClassEvaluation(Evaluation):
         -------
         Costs nothing.
         """
-        found = {}
+        shares = {}
         for i, decision in enumerate(self.classes):
             for j, outcome in enumerate(self.classes):
                 cell, every = self._tables, self._tables + 1.0
                 cell[:, i, j] = 1.0
-                found[decision, outcome] = self._read(f"{decision} for {outcome}", cell, every)
-        return found
+                shares[decision, outcome] = self._read(f"{decision} for {outcome}", cell, every)
+        return shares
 
     def calibration(self) -> tuple[tuple[float, float, Measure], ...]:
         """Share of right decisions among rows whose decision has a probability in a cell.
@@ -155,12 +155,12 @@ class ClassEvaluation(Evaluation):
         if not self.grid.probabilities:
             return ()
         marks = [1 / self.grid.classes, *self.grid.edges, 1.0]
-        found = []
+        points = []
         for band, (low, high) in enumerate(itertools.pairwise(marks)):
             right, every = self._tables, self._tables
             right[band], every[band] = np.eye(self.grid.classes), 1.0
-            found.append((low, high, self._read("right", right, every)))
-        return tuple(found)
+            points.append((low, high, self._read("right", right, every)))
+        return tuple(points)
 
     def _loss(self, name: str) -> Measure:
         losses = self.grid.losses
@@ -187,9 +187,9 @@ class ClassEvaluation(Evaluation):
     @property
     def measures(self) -> dict[str, Measure]:
         """Name -> `Measure`, a dict."""
-        found = [self.accuracy]
+        measures = [self.accuracy]
         if self.grid.probabilities:
-            found += [self.brier, self.log_loss]
+            measures += [self.brier, self.log_loss]
         for label in self.classes:
-            found += [self.recall(label), self.precision(label)]
-        return {one.name: one for one in found}
+            measures += [self.recall(label), self.precision(label)]
+        return {one.name: one for one in measures}

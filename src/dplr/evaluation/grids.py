@@ -34,7 +34,7 @@ CELLS = "cells"
 # What each sum of rests of losses takes beside the cells: it is bounded by a fraction of a cell, so that little is
 # enough; of several classes the cells say less of the losses.
 _SHARE, _SHARE_OF_CLASSES = 0.04, 0.1
-# Weights of the sums of errors, chosen for the least noise of R^2 (bench/studies/evaluation.py).
+# Weights of the sums of errors, of_outcome for the least noise of R^2 (bench/studies/evaluation.py).
 _ERROR_WEIGHTS = {
     CELLS: 0.06, "square": 1.0, "absolute": 0.2, "error": 0.15, "fourth": 0.1, "target_square": 1.0, "target": 0.1,
 }  # fmt: skip
@@ -234,9 +234,9 @@ class ClassGrid:
         decisions, rows = p.argmax(axis=1), np.arange(len(p))
         band = np.searchsorted(self.edges, p[rows, decisions], "right")
         cells = np.where(is_known, (band * k + decisions) * k + y, -1)
-        chosen = p[rows, y]
-        brier = (p * p).sum(axis=1) - chosen**2 + (1 - chosen) ** 2
-        losses = np.stack([brier, -np.log(np.maximum(chosen, LIMIT))], axis=1)
+        of_outcome = p[rows, y]
+        brier = (p * p).sum(axis=1) - of_outcome**2 + (1 - of_outcome) ** 2
+        losses = np.stack([brier, -np.log(np.maximum(of_outcome, LIMIT))], axis=1)
         return cells, self.losses.rest(losses, cells)
 
     @property

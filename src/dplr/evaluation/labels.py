@@ -228,13 +228,13 @@ class LabelEvaluation(Evaluation):
         rows = self.sums.positive.reshape(-1, 2).sum(axis=1)
         share = np.cumsum(rows) / rows.sum()
         bin_of = np.minimum((np.concatenate([[0.0], share[:-1]]) * count).astype(int), count - 1)
-        found = []
+        points = []
         for place in np.unique(bin_of):
             inside = (bin_of == place)[:, np.newaxis] * 1.0
             ends = self.grid.ends[bin_of == place]
             measure = self._read("positives", inside * [[0.0, 1.0]], inside * [[1.0, 1.0]])
-            found.append((float(ends[0, 0]), float(ends[-1, 1]), measure))
-        return tuple(found)
+            points.append((float(ends[0, 0]), float(ends[-1, 1]), measure))
+        return tuple(points)
 
     def threshold(self, *, cost_false_positive: float, cost_false_negative: float) -> CostThreshold:
         """The threshold at which decisions cost least.

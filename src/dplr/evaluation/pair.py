@@ -124,7 +124,7 @@ class ErrorPair:
 
 @dataclass(frozen=True, eq=False)
 class PairScorer:
-    """What two models say of the same rows."""
+    """The answers of two models for the same rows."""
 
     a: Scorer
     b: Scorer
@@ -220,17 +220,17 @@ class PairEvaluation(Evaluation):
     def measures(self) -> dict[str, Measure]:
         """Name -> `Measure` of b minus that of a, a dict: accuracy, recall and specificity, or r2 and closer."""
         if isinstance(self.grid, ErrorPair):
-            found = [_gain(self.sums).read(self.sums, self.level), self._share("closer", [-1.0, 0.0, 1.0])]
+            measures = [_gain(self.sums).read(self.sums, self.level), self._share("closer", [-1.0, 0.0, 1.0])]
         elif self.grid.classes > 2:
-            found = [self._share("accuracy", [0.0, 1.0, -1.0, 0.0])]
+            measures = [self._share("accuracy", [0.0, 1.0, -1.0, 0.0])]
         else:
             one, two, y = np.indices((2, 2, 2))
             gain = (two == y) * 1.0 - (one == y)
-            found = [
+            measures = [
                 self._share("accuracy", gain), self._share("recall", gain * y, y),
                 self._share("specificity", gain * (1 - y), 1 - y),
             ]  # fmt: skip
-        return {one.name: one for one in found}
+        return {one.name: one for one in measures}
 
     def _share(self, name: str, first: Any, second: Any = 1.0) -> Measure:
         one, two = np.zeros(len(self.sums.values)), np.zeros(len(self.sums.values))
@@ -331,8 +331,8 @@ def evaluate_pair(
     level = check_level(level)
     scorers = [scorer_of(model, classes, target_bounds, decisions) for model in (a, b)]
     if scorers[0].bounds != scorers[1].bounds:
-        found = [scorer.bounds for scorer in scorers]
-        raise ValueError(sentence("target_bounds", "must be the same for both models", found, "Declare them here."))
+        ranges = [scorer.bounds for scorer in scorers]
+        raise ValueError(sentence("target_bounds", "must be the same for both models", ranges, "Declare them here."))
     lengths = {len(scorer.array) for scorer in scorers if scorer.array is not None}
     if len(lengths) > 1:
         raise ValueError(sentence("b", "must have as many answers as a", sorted(lengths)))

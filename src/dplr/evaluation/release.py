@@ -181,7 +181,7 @@ def evaluate(
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What a user asks of a release, beside the rows and the model: parameters of `evaluate`."""
+    """The request of a user for a release, beside the rows and the model: parameters of `evaluate`."""
 
     eps: float
     neighbouring: str
@@ -336,8 +336,8 @@ class OutcomePass:
         table = as_table(batch)
         assert table is not None
         weighing = self.weighing
-        held = [self.target] if weighing is None else [self.target, weighing.person, weighing.weight]
-        places = [table.columns.index(name) for name in held if name is not None]
+        columns = [self.target] if weighing is None else [self.target, weighing.person, weighing.weight]
+        places = [table.columns.index(name) for name in columns if name is not None]
         y = as_target(table.column(places[0], slice(None)).to_native())
         weights = None if weighing is None else weighing.of(table, None).of_rows
         rows = table.without(places).native

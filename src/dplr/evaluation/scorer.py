@@ -1,4 +1,4 @@
-"""What a public model says of rows: probabilities, decisions or numbers, batch by batch."""
+"""Answers of public models for rows: probabilities, decisions or numbers, batch by batch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Matrix = NDArray[np.float64]
 
 
 class Answer(Enum):
-    """What a model gives for a row."""
+    """The kind of answer that a model has for a row."""
 
     PROBABILITIES = "probabilities"
     DECISIONS = "decisions"
@@ -27,7 +27,7 @@ class Answer(Enum):
 
 
 class Scoring(Protocol):
-    """What is asked of one model, or of two."""
+    """The questions to one model, or to two."""
 
     @property
     def array(self) -> Any:
@@ -48,7 +48,7 @@ class Scoring(Protocol):
         ...
 
     def scores(self, rows: Any, at: slice, count: int, labels: Labels | None) -> Matrix:
-        """What cells are found by."""
+        """Numbers that decide cells."""
         ...
 
 
@@ -99,16 +99,18 @@ class Scorer:
         return ClassGrid.of(classes, self.answer is Answer.PROBABILITIES, records, eps)
 
     def scores(self, rows: Any, at: slice, count: int, labels: Labels | None) -> Matrix:
-        """What cells are found by: probabilities, codes of decisions, or numbers."""
-        given = self.array[at] if self.call is None else self.call(rows)
+        """Numbers that decide cells: probabilities, codes of decisions, or numbers."""
+        answers = self.array[at] if self.call is None else self.call(rows)
         if self.answer is Answer.DECISIONS:
             assert self.rule is not None
-            codes = codes_of(self.rule.of(as_target(given)))
+            codes = codes_of(self.rule.of(as_target(answers)))
             return _checked(codes, (count,))
         if labels is None:
-            return _checked(as_target(np.ravel(given) if isinstance(given, np.ndarray) else given).as_float(), (count,))
+            return _checked(
+                as_target(np.ravel(answers) if isinstance(answers, np.ndarray) else answers).as_float(), (count,)
+            )
         k = len(labels.classes)
-        values = np.asarray(given, np.float64)
+        values = np.asarray(answers, np.float64)
         if k == 2:
             return _checked(values[:, 1] if values.ndim == 2 and values.shape[1:] == (2,) else values, (count,))
         return _checked(values, (count, k))
@@ -148,14 +150,14 @@ def scorer_of(model: Any, classes: Sequence[Any] | None, target_bounds: Any, dec
     rule = LabelRule(threshold=threshold) if threshold is not None else LabelRule(
         classes if classes is not None else None if names is None else np.asarray(names).tolist()
     )  # fmt: skip
-    known = None if names is None else tuple(np.asarray(names).tolist())
+    labels = None if names is None else tuple(np.asarray(names).tolist())
     if not is_model:
         call = model if callable(model) else None
         answer = Answer.DECISIONS if decisions else Answer.PROBABILITIES
         return Scorer(answer, call, None if call else _array(model), rule, None, None)
     if decisions or not hasattr(model, "predict_proba"):
-        return Scorer(Answer.DECISIONS, model.predict, None, rule, known, None)
-    return Scorer(Answer.PROBABILITIES, model.predict_proba, None, rule, known, None)
+        return Scorer(Answer.DECISIONS, model.predict, None, rule, labels, None)
+    return Scorer(Answer.PROBABILITIES, model.predict_proba, None, rule, labels, None)
 
 
 def _array(model: Any) -> Any:
