@@ -24,6 +24,18 @@ class ClassEvaluation(Evaluation):
     ----------
     grid : object
         With `edges` between the cells of the probability of the decision; empty for a model that gives decisions alone.
+    released_ : mapping of str to ndarray
+        Noisy numbers of each block. It cannot be changed.
+    privacy_ : dplr.PrivacyStatement
+        The statement of the release.
+    n_rows : int or None
+        Public number of records or persons, or a declared reference; None for neither.
+    classes : tuple
+        Labels, sorted; empty for numbers.
+    in_sample : bool
+        Whether the model was fitted to these rows: then all measures flatter it.
+    level : float
+        Level of the intervals.
 
     Privacy
     -------
@@ -121,7 +133,7 @@ class ClassEvaluation(Evaluation):
         return self._read(f"precision of {label}", right, every)
 
     def confusion(self) -> dict[tuple[Any, Any], Measure]:
-        """Shares of all rows by decision and outcome.
+        """Read the shares of all rows by decision and outcome.
 
         Returns
         -------

@@ -36,6 +36,10 @@ class CostThreshold:
     -------
     Computed from a release: costs nothing.
 
+    See Also
+    --------
+    dplr.evaluation.LabelEvaluation : Has one for each pair of costs.
+
     Examples
     --------
     >>> from dplr.evaluation import CostThreshold, Measure
@@ -59,6 +63,18 @@ class LabelEvaluation(Evaluation):
     ----------
     grid : object
         With `edges`, the probabilities between cells, at which decisions can be asked for; a property too.
+    released_ : mapping of str to ndarray
+        Noisy numbers of each block. It cannot be changed.
+    privacy_ : dplr.PrivacyStatement
+        The statement of the release.
+    n_rows : int or None
+        Public number of records or persons, or a declared reference; None for neither.
+    classes : tuple
+        Labels, sorted; empty for numbers.
+    in_sample : bool
+        Whether the model was fitted to these rows: then all measures flatter it.
+    level : float
+        Level of the intervals.
 
     Privacy
     -------
@@ -136,7 +152,7 @@ class LabelEvaluation(Evaluation):
         return self._loss("log_loss")
 
     def confusion(self, threshold: float = 0.5) -> dict[str, Measure]:
-        """Shares of right and wrong decisions at a threshold, and what is made of them.
+        """Read the shares of right and wrong decisions at a threshold, and ratios of them.
 
         Parameters
         ----------

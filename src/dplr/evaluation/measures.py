@@ -34,6 +34,10 @@ class Measure:
     -------
     Computed from released numbers and public facts: costs nothing.
 
+    See Also
+    --------
+    dplr.evaluate : Makes a release that has many of them.
+
     Examples
     --------
     >>> from dplr.evaluation import Measure

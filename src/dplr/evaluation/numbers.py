@@ -20,6 +20,18 @@ class NumberEvaluation(Evaluation):
     ----------
     grid : object
         With `low`, `high` and `edges`, which lie between the cells of the error, as fractions of high - low.
+    released_ : mapping of str to ndarray
+        Noisy numbers of each block. It cannot be changed.
+    privacy_ : dplr.PrivacyStatement
+        The statement of the release.
+    n_rows : int or None
+        Public number of records or persons, or a declared reference; None for neither.
+    classes : tuple
+        Labels, sorted; empty for numbers.
+    in_sample : bool
+        Whether the model was fitted to these rows: then all measures flatter it.
+    level : float
+        Level of the intervals.
 
     Privacy
     -------

@@ -169,6 +169,23 @@ def _decisions(scorer: Scorer, rows: Any, at: slice, count: int, labels: Labels 
 class PairEvaluation(Evaluation):
     """How much better model b is than model a, on the same private rows.
 
+    Attributes
+    ----------
+    grid : object
+        The public cells.
+    released_ : mapping of str to ndarray
+        Noisy numbers of each block. It cannot be changed.
+    privacy_ : dplr.PrivacyStatement
+        The statement of the release.
+    n_rows : int or None
+        Public number of records or persons, or a declared reference; None for neither.
+    classes : tuple
+        Labels, sorted; empty for numbers.
+    in_sample : bool
+        Whether the model was fitted to these rows: then all measures flatter it.
+    level : float
+        Level of the intervals.
+
     Privacy
     -------
     Holds noisy numbers and public facts: whatever is computed from it, and however often, costs nothing further.
@@ -286,10 +303,33 @@ def evaluate_pair(
         As in `dplr.evaluate`.
     eps : float
         Privacy loss of the whole release, above 0.
-    classes, target_bounds, decisions, in_sample, sample_weight, person, rows_per_person, weight_bounds : object
-        As in `dplr.evaluate`.
-    neighbouring, n_rows, level, ledger, rng : object
-        As in `dplr.evaluate`.
+    classes : sequence or None, default=None
+        Public labels, where the model does not name them; None then means 0 and 1, or False and True.
+    target_bounds : (float, float) or None, default=None
+        Public bounds of a numeric target; None takes those that a model of dplr declares. Target and predictions are
+        clipped to them.
+    decisions : bool, default=False
+        Count the labels that the model decides for, and not its probabilities.
+    in_sample : bool, default=False
+        Whether the model was fitted to rows of this table. The release says so.
+    sample_weight : array-like, str or None, default=None
+        Weights of rows, or the name of a column; they need `weight_bounds`.
+    person : array-like, str or None, default=None
+        Ids of persons, or the name of a column: all rows of a person are then protected together.
+    rows_per_person : int, default=1
+        As in `dplr.fit`.
+    weight_bounds : (0, float) or None, default=None
+        As in `dplr.fit`.
+    neighbouring : {"replace_one", "add_remove"}, default="replace_one"
+        `"replace_one"`, where the number of records is public, or `"add_remove"`.
+    n_rows : int or None, default=None
+        With ``neighbouring="add_remove"``, a public reference for the number of records.
+    level : float, default=0.95
+        Level of the intervals; any other one can be read later.
+    ledger : dplr.Ledger, path or None, default=None
+        The budget that pays; None for none.
+    rng : int or None, default=None
+        None for a real release; a seed gives reproducible noise that protects nobody.
 
     Returns
     -------
