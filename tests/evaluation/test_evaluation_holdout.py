@@ -80,7 +80,7 @@ def test_a_strict_ledger_and_a_stream_are_refused(rows, tmp_path):
     ledger = dplr.Ledger(tmp_path / "strict.db", eps=2.0, strict=True)
     with pytest.raises(ValueError, match="strict"):
         dplr.fit(X, y, bounds=BOUNDS, eps=0.8, holdout=0.2, ledger=ledger)
-    with pytest.raises((TypeError, ValueError), match="memory|Parquet|X"):
+    with pytest.raises((TypeError, ValueError), match="X"):
         dplr.fit(str(tmp_path), "y", bounds=BOUNDS, eps=0.8, holdout=0.2)
 
 
