@@ -21,35 +21,34 @@ FIELDS = ("case", "n", "eps", "releases", "false_positive_rate", "true_positive_
           "edges_in_set", "edges")  # fmt: skip
 
 
-def rates(result, score, y):
-    """Whether the intervals of both rates hold the truth, at every edge."""
-    negatives, positives = np.sort(score[y == 0]), np.sort(score[y == 1])
+def rates(result, negatives, positives):
+    """Whether the intervals of both rates hold the truth, at every edge; scores of each label are sorted."""
     for edge, alarms, hits in result.roc():
         pair = [1 - np.searchsorted(of, edge) / len(of) for of in (negatives, positives)]
         yield [one.lower <= true <= one.upper for one, true in zip((alarms, hits), pair, strict=True)]
 
 
-def bins(result, score, y):
+def bins(result, negatives, positives):
     """Whether the interval of each bin holds the truth."""
-    order = np.argsort(score)
-    ordered, total = score[order], np.concatenate([[0], np.cumsum(y[order])])
     for low, high, share in result.calibration():
-        start, end = np.searchsorted(ordered, low), len(y) if high == 1.0 else np.searchsorted(ordered, high)
-        if end > start:
-            yield share.lower <= (total[end] - total[start]) / (end - start) <= share.upper
+        zero, one = (np.searchsorted(of, np.nextafter(high, 2) if high == 1 else high) - np.searchsorted(of, low)
+                     for of in (negatives, positives))  # fmt: skip
+        if zero + one:
+            yield share.lower <= one / (zero + one) <= share.upper
 
 
 def study(case, n, eps, rng):
     draw, _, options = CASES[case]
     score, y = draw(rng, TRUTH)
+    by_label = np.sort(score[y == 0]), np.sort(score[y == 1])
     best, found = None, {name: [] for name in FIELDS[4:]}
     for _ in range(RELEASES):
         sample = draw(rng, n)
         result = dplr.evaluate(sample[0], None, sample[1], eps=eps, rng=int(rng.integers(2**31)), **options)
-        both = np.array(list(rates(result, score, y)))
+        both = np.array(list(rates(result, *by_label)))
         found["false_positive_rate"].append(both[:, 0].mean())
         found["true_positive_rate"].append(both[:, 1].mean())
-        found["calibration"].append(np.mean(list(bins(result, score, y))))
+        found["calibration"].append(np.mean(list(bins(result, *by_label))))
         best = best or min(result.edges, key=lambda edge: cost(score, y, edge))
         one = result.threshold(**COSTS)
         found["threshold"].append(one.lower <= best <= one.upper)

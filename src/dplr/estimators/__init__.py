@@ -222,14 +222,20 @@ def fit(
         rng=rng,
         progress=progress,
     )
-    ids = None if isinstance(person, str) else person
-    if holdout is not None:
-        from dplr.estimators._holdout import fit_and_evaluate
+    return _fitted(estimator, X, y, sample_weight, person, holdout, holdout_seed)
 
-        evaluated: Estimator = fit_and_evaluate(estimator, X, y, sample_weight, ids, holdout, holdout_seed)
-        return evaluated
-    fitted: Estimator = estimator.fit(X, y, sample_weight=sample_weight, person=ids)
-    return fitted
+
+def _fitted(
+    estimator: Estimator, X: Any, y: Any, sample_weight: Any, person: Any, holdout: float | None, seed: int
+) -> Estimator:
+    """The estimator, fitted to all rows, or to those that are not held out."""
+    ids = None if isinstance(person, str) else person
+    if holdout is None:
+        return estimator.fit(X, y, sample_weight=sample_weight, person=ids)
+    from dplr.estimators._holdout import fit_and_evaluate
+
+    evaluated: Estimator = fit_and_evaluate(estimator, X, y, sample_weight, ids, holdout, seed)
+    return evaluated
 
 
 @documented
