@@ -222,16 +222,16 @@ def fit(
         rng=rng,
         progress=progress,
     )
-    return _fitted(estimator, X, y, sample_weight, person, holdout, holdout_seed)
-
-
-def _fitted(
-    estimator: Estimator, X: Any, y: Any, sample_weight: Any, person: Any, holdout: float | None, seed: int
-) -> Estimator:
-    """The estimator, fitted to all rows, or to those that are not held out."""
     ids = None if isinstance(person, str) else person
-    if holdout is None:
-        return estimator.fit(X, y, sample_weight=sample_weight, person=ids)
+    if holdout is not None:
+        return _held_out(estimator, X, y, sample_weight, ids, holdout, holdout_seed)
+    return estimator.fit(X, y, sample_weight=sample_weight, person=ids)
+
+
+def _held_out(
+    estimator: Estimator, X: Any, y: Any, sample_weight: Any, ids: Any, holdout: float, seed: int
+) -> Estimator:
+    """The estimator, fitted to the rows that are not held out, and evaluated on the others."""
     from dplr.estimators._holdout import fit_and_evaluate
 
     evaluated: Estimator = fit_and_evaluate(estimator, X, y, sample_weight, ids, holdout, seed)
