@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         fit,
         fit_many,
     )
+    from dplr.evaluation import evaluate, evaluate_pair
     from dplr.fitting.checking import DataCheck, check
     from dplr.formulas.formula import Formula
     from dplr.inference.intervals import ScoreTest
@@ -110,6 +111,8 @@ __all__ = [
     "UtilityWarning",
     "check",
     "compare",
+    "evaluate",
+    "evaluate_pair",
     "fit",
     "fit_many",
     "learn_bounds",
@@ -174,6 +177,8 @@ _HOMES = {
     "UnitBall": "dplr.estimators",
     "check": "dplr.fitting.checking",
     "compare": "dplr.estimators",
+    "evaluate": "dplr.evaluation",
+    "evaluate_pair": "dplr.evaluation",
     "fit": "dplr.estimators",
     "fit_many": "dplr.estimators",
     "learn_bounds": "dplr.quantiles.release",

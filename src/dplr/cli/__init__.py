@@ -9,6 +9,7 @@ import click
 from dplr.cli._bounds import bounds
 from dplr.cli._check import check
 from dplr.cli._demo import demo
+from dplr.cli._evaluate import evaluate
 from dplr.cli._faults import Commands
 from dplr.cli._fit import fit
 from dplr.cli._ledger import ledger
@@ -77,5 +78,5 @@ def main() -> None:
     """
 
 
-for command in (fit, predict, summary, plan, check, bounds, ledger, report, moments, demo):
+for command in (fit, predict, evaluate, summary, plan, check, bounds, ledger, report, moments, demo):
     main.add_command(command)

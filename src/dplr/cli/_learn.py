@@ -93,8 +93,8 @@ def learn(
     job = None if ledger is None else ledger.job()
     with told():
         import dplr
-        from dplr.estimators._base import source_of
         from dplr.ledger.handle import as_ledger
+        from dplr.noise import source_of
         from dplr.quantiles.release import planned
 
         with unspent():

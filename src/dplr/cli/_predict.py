@@ -56,7 +56,7 @@ def predict(
     with told():
         with blamed(FILE):
             est = dplr.load_model(model)
-            kinds = _kinds(est)
+            kinds = kinds_of(est)
         with blamed(USAGE):
             _check_request(est, proba, keep)
         with blamed(FILE):
@@ -73,7 +73,7 @@ def predict(
     note(f"Wrote {output}: {table.num_rows} predictions.", quiet)
 
 
-def _kinds(est: Any) -> dict[str, Kind]:
+def kinds_of(est: Any) -> dict[str, Kind]:
     """The kind of each column of the model."""
     import dplr
 

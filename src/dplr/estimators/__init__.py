@@ -88,6 +88,8 @@ def fit(
     ledger: LedgerLike = None,
     rng: int | None = None,
     progress: bool = False,
+    holdout: float | None = None,
+    holdout_seed: int = 0,
 ) -> Estimator:
     """Fit a differentially private model and return the fitted estimator.
 
@@ -157,13 +159,18 @@ def fit(
         None takes the operating system's entropy. An int makes the noise reproducible: such a fit is not private.
     progress : bool, default=False
         Whether a bar (extra `progress`) shows the progress of a long fit.
+    holdout : float or None, default=None
+        Share of the rows, by position, that the fit does not see: the model is evaluated on them, as by
+        `dplr.evaluate`, for no further eps. Not with persons, streams, add_remove or a strict ledger.
+    holdout_seed : int, default=0
+        Public seed of the positions; it must not be chosen by what it gives.
 
     Returns
     -------
     estimator
         A fitted `LogisticRegression`, `LinearRegression`, `HuberSVC`, `HuberRegressor`, `PoissonRegressor`,
         `MarginClassifier` or `ResidualRegressor`. ``est.coef_`` and ``est.intercept_`` are in the user's units;
-        ``est.privacy_`` is the privacy statement.
+        ``est.privacy_`` is the privacy statement. With `holdout`, ``est.evaluation_`` is the evaluation.
 
     Raises
     ------
@@ -182,6 +189,7 @@ def fit(
     --------
     dplr.LogisticRegression : Explain each of these parameters at length.
     dplr.plan : Show the statement before any data is touched.
+    dplr.evaluate : How good a model is, in a release of its own.
     dplr.check : Compare data with what is declared of them, before a fit.
     dplr.Formula : The grammar of formulas, and the bounds that one makes.
 
@@ -234,8 +242,19 @@ def fit(
         progress=progress,
     )
     ids = None if isinstance(person, str) else person
-    fitted: Estimator = estimator.fit(X, y, sample_weight=sample_weight, person=ids)
-    return fitted
+    if holdout is not None:
+        return _held_out(estimator, X, y, sample_weight, ids, holdout, holdout_seed)
+    return estimator.fit(X, y, sample_weight=sample_weight, person=ids)
+
+
+def _held_out(
+    estimator: Estimator, X: Any, y: Any, sample_weight: Any, ids: Any, holdout: float, seed: int
+) -> Estimator:
+    """The estimator, fitted to the rows that are not held out, and evaluated on the others."""
+    from dplr.estimators._holdout import fit_and_evaluate
+
+    evaluated: Estimator = fit_and_evaluate(estimator, X, y, sample_weight, ids, holdout, seed)
+    return evaluated
 
 
 @documented

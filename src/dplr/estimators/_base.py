@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import math
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
@@ -16,13 +18,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dplr._kit.progress import bars, silent
 from dplr._kit.validation import check_delta, check_eps, check_flag, sentence
-from dplr._kit.warnings import PrivacyWarning, warn
 from dplr.bounds.declared import Bounds, BoundsLike, as_bounds
 from dplr.estimators import _clients, _html, _refit, _uncovered
 from dplr.estimators._callers import Callers, call_stack
 from dplr.estimators._columns import rows_to_predict, target_name
 from dplr.estimators._curves import HasMonotone
 from dplr.estimators._declared import estimator
+from dplr.estimators._evaluated import FITTED, Evaluated
 from dplr.estimators._fitted import ModelFacts
 from dplr.estimators._fourier import check_map, declared, handed_over
 from dplr.estimators._html import NotebookView
@@ -48,7 +50,7 @@ from dplr.ledger.reservation import MOST_BYTES
 from dplr.mechanisms import check_mechanism
 from dplr.mechanisms.automatic import AUTO
 from dplr.mechanisms.protocol import MechanismLike
-from dplr.noise import Source
+from dplr.noise import Source, source_of
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.fit import History
 from dplr.problem.losses import Loss
@@ -59,7 +61,7 @@ _DIGITS = 22
 
 
 @estimator
-class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, HasMonotone, BaseEstimator):  # type: ignore[misc]
+class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated, HasMonotone, BaseEstimator):  # type: ignore[misc]
     """The base of the models: from public facts and rows to coefficients in the user's units.
 
     Attributes
@@ -197,6 +199,8 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, HasMonoto
             takes = "it takes X, y, sample_weight and person. Parameters belong to the constructor."
             raise TypeError(f"`fit` does not take {', '.join(refused)}; {takes}")
         (done,) = self._releases(X, y, sample_weight, person, [check_eps(self.eps)])
+        with contextlib.suppress(TypeError):  # a list has no weak references
+            FITTED[self] = weakref.ref(X)
         return self._take(done)
 
     def _fit_many(
@@ -432,15 +436,3 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, HasMonoto
         tags.non_deterministic = True
         tags.input_tags.sparse = False
         return tags
-
-
-def source_of(rng: int | None) -> Source:
-    """The noise of a release; a seed is for tests, and warned of."""
-    if rng is None:
-        return Source()
-    if isinstance(rng, bool) or not isinstance(rng, (int, np.integer)):
-        remedy = "Generator objects are refused: copies of an estimator would share their noise."
-        raise TypeError(sentence("rng", "must be None or an int", rng, remedy))
-    message = "rng is set: the noise can be reproduced, so this fit protects nobody. Use rng=None for a real release."
-    warn(message, PrivacyWarning)
-    return Source(int(rng))

@@ -16,7 +16,6 @@ from dplr._kit.validation import check_choice, check_delta, check_eps, sentence
 from dplr.bounds.declared import Bounds, BoundsLike, as_bounds
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep
-from dplr.estimators._base import source_of
 from dplr.estimators._strict import check_columns
 from dplr.fitting.memory import too_many
 from dplr.fitting.planning import check_loss, public_n_rows, pure_sentence, rows_sentence
@@ -31,7 +30,7 @@ from dplr.mechanisms.protocol import NOISES
 from dplr.moments.importance import fact_of, importance_of, moments_prep
 from dplr.moments.law import cells, plan_release, spread
 from dplr.moments.released import Party, ReleasedMoments, scaled_problem, single
-from dplr.noise import Source
+from dplr.noise import Source, source_of
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem

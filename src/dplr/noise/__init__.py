@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dplr._core import IntegerSampler
 from dplr._kit.recorder import Recorder, digest, draw_key, numbers_as_bytes, numbers_of, sum_key
 from dplr._kit.validation import check_count, sentence
+from dplr._kit.warnings import PrivacyWarning, warn
 from dplr.noise import ideal
 from dplr.privacy.calibration import RATE_UNITS
 
@@ -297,3 +298,15 @@ def _forget_all() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_all)
+
+
+def source_of(rng: int | None) -> Source:
+    """The noise of a release; a seed is for tests, and warned of."""
+    if rng is None:
+        return Source()
+    if isinstance(rng, bool) or not isinstance(rng, (int, np.integer)):
+        remedy = "Generator objects are refused: copies of an estimator would share their noise."
+        raise TypeError(sentence("rng", "must be None or an int", rng, remedy))
+    message = "rng is set: the noise can be reproduced, so this fit protects nobody. Use rng=None for a real release."
+    warn(message, PrivacyWarning)
+    return Source(int(rng))

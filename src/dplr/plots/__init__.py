@@ -11,9 +11,10 @@ from dplr.plots._coefficients import plot_coefficients
 from dplr.plots._curve import plot_curve
 from dplr.plots._curves import plot_curves
 from dplr.plots._error import plot_error_against_eps
+from dplr.plots._evaluation import plot_evaluation
 from dplr.plots._history import plot_history
 
 __all__ = [
     "plot_coefficients", "plot_curve", "plot_curves", "plot_decision_boundary", "plot_error_against_eps",
-    "plot_history",
+    "plot_evaluation", "plot_history",
 ]  # fmt: skip

@@ -14,14 +14,13 @@ from dplr._kit.keywords import suggests
 from dplr._kit.validation import check_delta, check_eps, sentence
 from dplr.bounds.declared import Bounds, BoundsLike, as_bounds
 from dplr.bounds.units import UnitColumns
-from dplr.estimators._base import source_of
 from dplr.fitting.intake import RawRows, raw_rows
 from dplr.fitting.run import accounted
 from dplr.fitting.silence import silence
 from dplr.fitting.units import UnitDeclaration
 from dplr.ledger.budget import Budget
 from dplr.ledger.handle import LedgerLike, as_ledger
-from dplr.noise import Source
+from dplr.noise import Source, source_of
 from dplr.quantiles.columns import learned_kinds, numbers_of, texts_of
 from dplr.quantiles.grid import Kind
 from dplr.quantiles.learned import LearnedBounds, LearnedColumn

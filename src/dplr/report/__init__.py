@@ -12,6 +12,7 @@ from dplr.mechanisms import SHORTHANDS
 from dplr.plots._effects import read_effects
 from dplr.plots._view import printable, read_model
 from dplr.privacy.statement import PrivacyStatement
+from dplr.report._evaluation import evaluation_table, evaluation_words, pictures_of_evaluation
 from dplr.report._model import Table, effects_table, pictures, pictures_of_the_way, released_table, scale_of
 from dplr.report._page import breakable, page_template, policy, source
 from dplr.report._words import (
@@ -132,6 +133,7 @@ def report_html(est: Any, *, title: str = "A private model") -> str:
     style = source("page.css")
     effects = read_effects(est, model)
     table = effects_table(model, effects)
+    evaluation = getattr(est, "evaluation_", None)
     page = template.render(
         title=printable(title),
         policy=policy(style),
@@ -145,6 +147,9 @@ def report_html(est: Any, *, title: str = "A private model") -> str:
         rest=Table(table.heads, table.rows[_SHOWN:]),
         reading=reading(model, effects, scale_of(est, model)),
         notes=[] if effects.table is None else [printable(note) for note in effects.table.notes],
+        evaluated=evaluation_words(evaluation),
+        measures=evaluation_table(evaluation),
+        curves=_marked(pictures_of_evaluation(evaluation), mark_safe),
         promise=promise(statement),
         uncovered=[printable(fact) for fact in statement.uncovered],
         assumptions=[printable(fact) for fact in statement.assumptions],

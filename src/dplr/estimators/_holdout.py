@@ -1,0 +1,87 @@
+"""A fit on some rows, and the evaluation of its model on the others, for the larger loss of both (evaluation.md)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from dplr._kit.validation import check_count, real_number, sentence
+from dplr._kit.warnings import DataWarning, warn
+from dplr.bounds.declared import as_bounds
+from dplr.evaluation.law import beside
+from dplr.evaluation.release import evaluate
+from dplr.evaluation.value import Evaluation
+from dplr.fitting.streaming import refuse_stream
+from dplr.ledger.handle import as_ledger
+from dplr.rows import as_table
+
+
+def fit_and_evaluate(estimator: Any, X: Any, y: Any, sample_weight: Any, person: Any, holdout: Any, seed: Any) -> Any:
+    """The estimator, fitted to the rest of the rows, with `evaluation_`; refused where the losses would add up."""
+    share = real_number("holdout", holdout)
+    if not 0 < share < 1:
+        raise ValueError(sentence("holdout", "must be a share of the rows between 0 and 1", holdout, "0.2 is usual."))
+    _check(estimator, X, person)
+    table = as_table(X)
+    n = len(X) if table is None else len(table)
+    apart = round(n * share)
+    if not 0 < apart < n:
+        raise ValueError(sentence("holdout", f"must leave at least one of {n} rows on either side", holdout))
+    order = np.random.Generator(np.random.PCG64(check_count("holdout_seed", seed, minimum=0))).permutation(n)
+    tested, fitted = np.sort(order[:apart]), np.sort(order[apart:])
+    columns = [X, y, sample_weight]
+    if estimator.n_rows is not None:
+        if estimator.n_rows != n:
+            raise ValueError(sentence("n_rows", f"must be len(X) = {n} under replace_one", estimator.n_rows))
+        estimator.n_rows = len(fitted)
+    fit_rows, fit_y, fit_weights = (_taken(column, fitted) for column in columns)
+    model = estimator.fit(fit_rows, fit_y, sample_weight=fit_weights)
+    rows, outcomes, weights = (_taken(column, tested) for column in columns)
+    model.evaluation_ = _evaluation(model, rows, outcomes, weights, f"{apart} of {n} positions, by the seed {seed}")
+    return model
+
+
+def _check(estimator: Any, X: Any, person: Any) -> None:
+    """Refuse what theorem 2 does not cover."""
+    refuse_stream(X, "with `holdout`")
+    bounds = as_bounds(estimator.bounds)
+    if estimator.neighbouring != "replace_one":
+        rule = "must be 'replace_one' with `holdout`: a row that goes would move the others to other positions"
+        raise ValueError(sentence("neighbouring", rule, estimator.neighbouring))
+    if person is not None or estimator.person is not None or (bounds is not None and bounds.person is not None):
+        rule = "must be None with `holdout`: a person may have rows in both parts"
+        raise ValueError(sentence("person", rule, "persons", "Keep rows of other persons apart, and evaluate on them."))
+    if getattr(estimator.mechanism, "batch", "full") != "full":
+        rule = "must take full batches with `holdout`"
+        raise ValueError(sentence("mechanism", rule, estimator.mechanism, "Evaluate in a release of its own."))
+    if as_ledger(estimator.ledger).strict:
+        remedy = "Evaluate in a release of its own."
+        raise ValueError(sentence("ledger", "must not be strict with `holdout`", "a strict ledger", remedy))
+
+
+def _taken(column: Any, places: Any) -> Any:
+    """Some rows of a table, an array or a list; the name of a column as it is."""
+    if column is None or isinstance(column, str):
+        return column
+    table = as_table(column)
+    return _safe_indexing(column, places) if table is None else table.take(places).native
+
+
+def _evaluation(model: Any, rows: Any, outcomes: Any, weights: Any, split: str) -> Evaluation | None:
+    """The evaluation, which the statement of the fit pays for; None, with a warning, where it met a fault in the rows.
+
+    The fit is paid for by then: a fault in the other rows must not lose it.
+    """
+    eps = beside(model.privacy_.guarantee)
+    try:
+        evaluation = evaluate(model, rows, outcomes, eps=eps, sample_weight=weights, weight_bounds=model.weight_bounds,
+                         rng=model.rng)  # fmt: skip
+    except (ValueError, TypeError) as error:
+        warn(DataWarning(f"the model was not evaluated: {error}", "For the data holder: not private."), DataWarning)
+        return None
+    fact = f"these are {split}, and the model was fitted to the others: together they lose the larger of both losses"
+    statement = replace(evaluation.privacy_, assumptions=(*evaluation.privacy_.assumptions, fact))
+    return replace(evaluation, privacy_=statement)

@@ -1,0 +1,357 @@
+"""One release of how good a model is: plan, reserve, count, noise, commit."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dplr._kit.keywords import suggests
+from dplr._kit.validation import check_eps, check_flag, sentence
+from dplr.evaluation.classes import ClassEvaluation
+from dplr.evaluation.grids import ClassGrid, ErrorGrid, ScoreGrid
+from dplr.evaluation.labels import LabelEvaluation
+from dplr.evaluation.law import Grid, plan_evaluation
+from dplr.evaluation.numbers import NumberEvaluation
+from dplr.evaluation.scorer import Scoring, codes_of, scorer_of
+from dplr.evaluation.tally import BATCH, Outcomes
+from dplr.evaluation.value import Evaluation
+from dplr.fitting.intake import RawRows, raw_rows
+from dplr.fitting.planning import check_loss, public_n_rows, rows_sentence
+from dplr.fitting.run import accounted
+from dplr.fitting.silence import silence
+from dplr.fitting.streaming import Streamed, as_streamed
+from dplr.fitting.units import UnitDeclaration
+from dplr.inference.intervals import check_level
+from dplr.ledger.handle import LedgerLike, as_ledger
+from dplr.mechanisms.drawing import noisy_cells
+from dplr.noise import Source, source_of
+from dplr.privacy.guarantees import Neighbouring
+from dplr.privacy.statement import PrivacyStatement
+from dplr.problem.losses import SQUARED
+from dplr.rows import RowWeights, Target, as_table, as_target, row_weights
+from dplr.rows.streams import one_pass
+from dplr.rows.streams.recipe import Weighing
+
+# The reference for the number of cells where the number of records is private and none was declared.
+_REFERENCE = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Intake:
+    """The rows of an evaluation before it begins; it has no repr of rows.
+
+    Attributes
+    ----------
+    X, y : rows and outcomes in memory; without rows where they are streamed.
+    raw : ids and weights apart from X, and the unit.
+    streamed : the stream; None for rows in memory.
+    count : number of units.
+    """
+
+    X: Any
+    y: Target
+    raw: RawRows
+    streamed: Streamed | None
+    weights: RowWeights | None
+    count: int
+
+    def __repr__(self) -> str:
+        return "Intake()"
+
+
+@suggests
+def evaluate(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    eps: float,
+    classes: Sequence[Any] | None = None,
+    target_bounds: tuple[float, float] | None = None,
+    decisions: bool = False,
+    thresholds: Sequence[float] = (),
+    in_sample: bool = False,
+    sample_weight: Any = None,
+    person: Any = None,
+    rows_per_person: int = 1,
+    weight_bounds: tuple[float, float] | None = None,
+    neighbouring: str = "replace_one",
+    n_rows: int | None = None,
+    level: float = 0.95,
+    ledger: LedgerLike = None,
+    rng: int | None = None,
+) -> Evaluation:
+    """Release how good a public model is on private rows, once: every measure of it then costs nothing further.
+
+    Parameters
+    ----------
+    model : estimator, callable or array
+        A fitted model of dplr, a fitted pipeline of scikit-learn, a function of a batch of rows, or an array of its
+        answers, one for each row: probabilities of the second of two labels, of shape (n,), or of all labels, of shape
+        (n, K); numbers where `target_bounds` are declared; or labels, with ``decisions=True``.
+    X : array-like, table, stream or None
+        Private rows that the model was not fitted to, as `fit` takes them. None where `model` is an array.
+    y : array-like or str
+        Outcomes, or the name of a column of X, as it must be where rows are streamed.
+    eps : float
+        Privacy loss of the whole release, above 0.
+    classes : sequence or None, default=None
+        Public labels, where the model does not name them; None then means 0 and 1, or False and True.
+    target_bounds : (float, float) or None, default=None
+        Public bounds of a numeric target; None takes those that a model of dplr declares. Target and predictions are
+        clipped to them.
+    decisions : bool, default=False
+        Count the labels that the model decides for, and not its probabilities.
+    thresholds : sequence of float, default=()
+        Public probabilities at which decisions will be asked for, beside 0.5 and the edges that the rule chooses.
+    in_sample : bool, default=False
+        Whether the model was fitted to rows of this table. The release says so.
+    sample_weight : array-like, str or None, default=None
+        Weights of rows, or the name of a column; they need `weight_bounds`.
+    person : array-like, str or None, default=None
+        Ids of persons, or the name of a column: all rows of a person are then protected together.
+    rows_per_person : int, default=1
+        As in `dplr.fit`.
+    weight_bounds : (0, float) or None, default=None
+        As in `dplr.fit`.
+    neighbouring : {"replace_one", "add_remove"}, default="replace_one"
+        `"replace_one"`, where the number of records is public, or `"add_remove"`.
+    n_rows : int or None, default=None
+        With ``neighbouring="add_remove"``, a public reference for the number of records.
+    level : float, default=0.95
+        Level of the intervals; any other one can be read later.
+    ledger : dplr.Ledger, path or None, default=None
+        The budget that pays; None for none.
+    rng : int or None, default=None
+        None for a real release; a seed gives reproducible noise that protects nobody.
+
+    Returns
+    -------
+    LabelEvaluation, ClassEvaluation or NumberEvaluation
+        The release: for probabilities of two labels, for more labels or decisions, and for numbers.
+
+    Raises
+    ------
+    ValueError, TypeError
+        A parameter or the rows break a rule. No noise was drawn, and nothing was spent.
+    BudgetExceeded
+        The ledger cannot pay. No row was read, and nothing was spent.
+
+    Privacy
+    -------
+    eps-DP with discrete Laplace noise on counts of cells, under `neighbouring`, for one row or one person with all
+    their rows; exact in integers (evaluation.md, theorem 1). The model, the cells, the labels and the bounds are
+    assumed public, and each answer of the model to be a function of its own row. Who saw which row decides whether a
+    measure is honest, not whether it is private: nothing can check that the rows are new.
+
+    See Also
+    --------
+    dplr.evaluate_pair : Which of two models is better.
+    dplr.fit : Fits what is evaluated.
+
+    References
+    ----------
+    Proofs: evaluation.md.
+
+    Examples
+    --------
+    >>> import dplr, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0, 1, (20_000, 2))
+    >>> y = rng.uniform(size=20_000) < X[:, 0]
+    >>> model = dplr.fit(X[:10_000], y[:10_000], bounds=dplr.Bounds([(0, 1), (0, 1)]), eps=1.0)
+    >>> result = dplr.evaluate(model, X[10_000:], y[10_000:], eps=0.5)
+    >>> bool(0.7 < result.auc.estimate < 0.9), result.auc.noise_sd < 0.02
+    (True, True)
+    """
+    scorer = scorer_of(model, classes, target_bounds, check_flag("decisions", decisions))
+    in_sample, level = check_flag("in_sample", in_sample), check_level(level)
+    declared = UnitDeclaration.of(None, rows_per_person, weight_bounds, bounds_of(model))
+    request = Request(eps, neighbouring, n_rows, declared, tuple(thresholds), in_sample, ledger, rng)
+    grid, numbers, statement, public, names = released(scorer, X, y, sample_weight, person, request)
+    kind: Any = {ScoreGrid: LabelEvaluation, ClassGrid: ClassEvaluation, ErrorGrid: NumberEvaluation}[type(grid)]
+    result: Evaluation = kind(grid, numbers, statement, public, names, in_sample, level)
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """The request of a user for a release, beside the rows and the model: parameters of `evaluate`."""
+
+    eps: float
+    neighbouring: str
+    n_rows: int | None
+    declared: UnitDeclaration
+    thresholds: tuple[float, ...]
+    in_sample: bool
+    ledger: LedgerLike
+    rng: int | None
+
+
+def released(
+    scorer: Scoring, X: Any, y: Any, sample_weight: Any, person: Any, request: Request
+) -> tuple[Grid, dict[str, Any], PrivacyStatement, int | None, tuple[Any, ...]]:
+    """The cells, the noisy numbers, the statement, the public number of units, and the labels."""
+    eps, budget, neighbouring = check_eps(request.eps), as_ledger(request.ledger), request.neighbouring
+    with silence() if budget.strict else contextlib.nullcontext():
+        intake = _intake(X, y, scorer, request.declared, sample_weight, person, budget.strict)
+        labels, unit = scorer.labels(intake.y.take(slice(0, 0))), intake.raw.unit
+        public = public_n_rows(intake.count, request.n_rows, neighbouring, unit, budget.strict)
+        check_loss([eps], 0.0, neighbouring, public, False, unit)
+        names = () if labels is None else tuple(labels.classes.tolist())
+        grid = scorer.grid(len(names), _REFERENCE if public is None else public, eps, request.thresholds)
+        facts = [*_assumptions(request.in_sample), *([] if labels is None else [labels.assumption])]
+        if public is not None:
+            facts.append(rows_sentence(public, neighbouring, unit.many))
+        statement = plan_evaluation(grid, eps, Neighbouring(neighbouring), unit, facts)
+        source = source_of(request.rng)
+        statement = replace(statement, reproducible=source.reproducible)
+        work = functools.partial(_numbers, intake, scorer, grid, statement, source, budget.strict)
+        return grid, accounted(budget, [statement], source, work), statement, public, names
+
+
+def bounds_of(model: Any) -> Any:
+    """The bounds that a model of dplr declares; None for any other."""
+    return getattr(getattr(model, "_record", None), "bounds", None)
+
+
+def _assumptions(in_sample: bool) -> list[str]:
+    """Sentences about the model."""
+    rows = "IN SAMPLE: the model was fitted to these rows too" if in_sample else "the model was fitted to other rows"
+    return [
+        "the model is public, and its answer for a row is a function of that row alone",
+        f"{rows}, as declared",
+    ]
+
+
+def _intake(
+    X: Any, y: Any, scorer: Scoring, declared: UnitDeclaration, sample_weight: Any, person: Any, strict: bool
+) -> Intake:
+    """The rows, with ids and weights apart; shapes are checked, and only ids of persons are read."""
+    if X is None:
+        if scorer.needs_rows:
+            raise ValueError(sentence("X", "must be rows where a model is no array", None))
+        X = np.zeros((len(scorer.array), 0))
+    rest, target, streamed = as_streamed(X, y, person, sample_weight, False)
+    raw = raw_rows(rest, declared, None, sample_weight, person)
+    if strict and raw.unit.person is not None:
+        remedy = "Use a ledger that is not strict."
+        raise ValueError(sentence("ledger", "must not be strict where persons are protected", "strict", remedy))
+    if streamed is not None:
+        return _of_stream(raw, as_target(_column(target)), streamed, scorer, strict)
+    outcomes = as_target(_column(target))
+    n = len(outcomes)
+    if n == 0 or len(_sized(raw.X)) != n or (scorer.array is not None and len(scorer.array) != n):
+        got = f"{len(_sized(raw.X))} rows, {n} outcomes"
+        raise ValueError(sentence("y", "must have one outcome for each row, and one answer of the model", got))
+    weights, unit = None, raw.unit
+    if unit.weighted:
+        weights = row_weights(n, raw.ids, unit.rows_per_person, raw.weights, unit.weight_max, None, strict)
+    return Intake(raw.X, outcomes, raw, None, weights, n if weights is None else weights.units)
+
+
+def _of_stream(raw: RawRows, empty: Target, streamed: Streamed, scorer: Scoring, strict: bool) -> Intake:
+    """Rows that are streamed: their number, and how many each person has."""
+    if scorer.array is not None or not streamed.stream.parts.is_local:
+        rule = "must be in this process, and the model no array, where rows are streamed"
+        raise TypeError(sentence("X", rule, repr(streamed.stream), "Read the rows into a table."))
+    counted, _ = streamed.counted(raw, None, SQUARED, strict)
+    return Intake(raw.X, empty, raw, counted, None, counted.units)
+
+
+def _column(target: Any) -> Any:
+    """The column of a table of one, or the target as it is."""
+    table = as_table(target)
+    return target if table is None else table.column(0, slice(None)).to_native()
+
+
+def _sized(X: Any) -> Any:
+    table = as_table(X)
+    return np.asarray(X) if table is None else table
+
+
+def _numbers(
+    intake: Intake, scorer: Scoring, grid: Grid, statement: PrivacyStatement, source: Source, strict: bool
+) -> dict[str, Any]:
+    """The exact sums with fresh integer noise; rows without an answer or an outcome are refused before it is drawn."""
+    sums = len(statement.released) - 1 - ("count" in statement.released)
+    outcomes = _counted(intake, scorer, grid, sums)
+    if outcomes.lost and not strict:
+        rule = "must have a label or a number in every row, and the model a finite answer"
+        got = f"{outcomes.lost} rows without one"
+        raise ValueError(sentence("y", rule, got, "Remove them by rules that do not come from the private data."))
+    return drawn(outcomes, statement, source)
+
+
+def drawn(outcomes: Outcomes, statement: PrivacyStatement, source: Source) -> dict[str, Any]:
+    """The sums with fresh noise of their blocks, of which the count is the last if it is released."""
+    blocks = zip(statement.released.items(), outcomes.totals(), strict=False)
+    return {name: noisy_cells(total, block, ..., source) for (name, block), total in blocks}
+
+
+def _counted(intake: Intake, scorer: Scoring, grid: Grid, sums: int) -> Outcomes:
+    """The exact sums of all rows."""
+    if intake.streamed is not None:
+        streamed = intake.streamed
+        job = OutcomePass(scorer, grid, sums, str(streamed.target), streamed.weighing)
+        return one_pass(streamed.stream.parts, job)
+    total, n, table = Outcomes.none(grid, sums), len(intake.y), as_table(intake.X)
+    X: Any = np.asarray(intake.X) if table is None else None
+    for start in range(0, n, BATCH):
+        at = slice(start, min(start + BATCH, n))
+        rows = X[at] if table is None else table.take(at).native
+        weights = None if intake.weights is None else intake.weights.of_rows[at]
+        total = total + _batch(scorer, grid, rows, intake.y.take(at), weights, at)
+    return total
+
+
+def _batch(scorer: Scoring, grid: Grid, rows: Any, y: Target, weights: Any, at: slice) -> Outcomes:
+    """The sums of one batch."""
+    labels = scorer.labels(y)
+    codes = y.as_float() if labels is None else codes_of(labels)
+    return Outcomes.of(grid, scorer.scores(rows, at, len(y), labels), codes, weights)
+
+
+@dataclass(frozen=True, eq=False)
+class OutcomePass:
+    """A pass over streamed rows that counts outcomes."""
+
+    scorer: Scoring
+    grid: Grid
+    sums: int
+    target: str
+    weighing: Weighing | None
+
+    def zero(self) -> Outcomes:
+        """No rows."""
+        return Outcomes.none(self.grid, self.sums)
+
+    def accumulate(self, state: Outcomes, batch: Any) -> Outcomes:
+        """The sums with those of one more batch."""
+        table = as_table(batch)
+        assert table is not None
+        weighing = self.weighing
+        columns = [self.target] if weighing is None else [self.target, weighing.person, weighing.weight]
+        places = [table.columns.index(name) for name in columns if name is not None]
+        y = as_target(table.column(places[0], slice(None)).to_native())
+        weights = None if weighing is None else weighing.of(table, None).of_rows
+        rows = table.without(places).native
+        return state + _batch(self.scorer, self.grid, rows, y, weights, slice(None))
+
+    def merge(self, first: Outcomes, second: Outcomes) -> Outcomes:
+        """The sums of both."""
+        return first + second
+
+    def dump(self, state: Outcomes) -> bytes:
+        """The sums as bytes."""
+        return state.dump()
+
+    def load(self, data: bytes) -> Outcomes:
+        """The sums from bytes."""
+        lost, *rest = (int(part) for part in data.split())
+        return Outcomes(np.array(rest[self.sums :], np.int64), tuple(rest[: self.sums]), lost)

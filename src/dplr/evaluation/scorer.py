@@ -1,0 +1,183 @@
+"""Answers of public models for rows: probabilities, decisions or numbers, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._kit.validation import real_number, sentence
+from dplr.evaluation.grids import ClassGrid, ErrorGrid, ScoreGrid
+from dplr.evaluation.law import Grid
+from dplr.rows import LabelRule, Labels, Target, as_target
+
+Matrix = NDArray[np.float64]
+
+
+class Answer(Enum):
+    """The kind of answer that a model has for a row."""
+
+    PROBABILITIES = "probabilities"
+    DECISIONS = "decisions"
+    NUMBERS = "numbers"
+
+
+class Scoring(Protocol):
+    """The questions to one model, or to two."""
+
+    @property
+    def array(self) -> Any:
+        """Answers of all rows, with one entry for each; None for a model."""
+        ...
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether a model is asked about rows."""
+        ...
+
+    def labels(self, y: Target) -> Labels | None:
+        """The labels of some rows, with their classes; None for numbers."""
+        ...
+
+    def grid(self, classes: int, records: float, eps: float, thresholds: Sequence[float]) -> Grid:
+        """The cells, from public facts."""
+        ...
+
+    def scores(self, rows: Any, at: slice, count: int, labels: Labels | None) -> Matrix:
+        """Numbers that decide cells."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Scorer:
+    """A public model, and how outcomes of rows are read.
+
+    Attributes
+    ----------
+    answer : what the model gives.
+    call : a batch of rows -> its answers; None where they are an array beside the rows.
+    array : answers of all rows; None for a model.
+    rule : for labels; None for numbers.
+    classes : labels that the model names; None where it names none.
+    bounds : of a numeric target; None for labels.
+    """
+
+    answer: Answer
+    call: Callable[[Any], Any] | None
+    array: Any
+    rule: LabelRule | None
+    classes: tuple[Any, ...] | None
+    bounds: tuple[float, float] | None
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether a model is asked about rows."""
+        return self.call is not None
+
+    def labels(self, y: Target) -> Labels | None:
+        """The labels of some rows, with their classes."""
+        if self.rule is None:
+            return None
+        labels = self.rule.of(y)
+        if self.classes is not None and labels.classes.tolist() != list(self.classes):
+            rule = f"must be those of the model, {list(self.classes)}"
+            raise ValueError(sentence("classes", rule, labels.classes.tolist()))
+        return labels
+
+    def grid(self, classes: int, records: float, eps: float, thresholds: Sequence[float]) -> Grid:
+        """The cells, from public facts."""
+        if self.bounds is not None:
+            return ErrorGrid.of(*self.bounds)
+        if self.answer is Answer.PROBABILITIES and classes == 2:
+            return ScoreGrid.of(records, eps, thresholds)
+        if thresholds:
+            raise ValueError(sentence("thresholds", "must be empty without probabilities of two labels", thresholds))
+        return ClassGrid.of(classes, self.answer is Answer.PROBABILITIES, records, eps)
+
+    def scores(self, rows: Any, at: slice, count: int, labels: Labels | None) -> Matrix:
+        """Numbers that decide cells: probabilities, codes of decisions, or numbers."""
+        answers = self.array[at] if self.call is None else self.call(rows)
+        if self.answer is Answer.DECISIONS:
+            assert self.rule is not None
+            codes = codes_of(self.rule.of(as_target(answers)))
+            return _checked(codes, (count,))
+        if labels is None:
+            return _checked(
+                as_target(np.ravel(answers) if isinstance(answers, np.ndarray) else answers).as_float(), (count,)
+            )
+        k = len(labels.classes)
+        values = np.asarray(answers, np.float64)
+        if k == 2:
+            return _checked(values[:, 1] if values.ndim == 2 and values.shape[1:] == (2,) else values, (count,))
+        return _checked(values, (count, k))
+
+
+def _checked(values: Matrix, shape: tuple[int, ...]) -> Matrix:
+    """Answers of the shape that they must have."""
+    if values.shape != shape:
+        raise ValueError(sentence("model", f"must give answers of shape {shape} for {shape[0]} rows", values.shape))
+    return values
+
+
+def codes_of(labels: Labels) -> Matrix:
+    """(n,) positions of the labels; the number of classes for what is no label."""
+    if labels.positional:
+        return np.asarray(labels.y, np.float64)
+    negative, positive = labels.codes
+    return np.where(labels.y == negative, 0.0, np.where(labels.y == positive, 1.0, 2.0))
+
+
+def scorer_of(model: Any, classes: Sequence[Any] | None, target_bounds: Any, decisions: bool) -> Scorer:
+    """How a model is asked, from its methods and attributes and what was declared. No row is read.
+
+    Raises TypeError or ValueError where it cannot be asked, or declarations contradict it.
+    """
+    is_model = hasattr(model, "predict")
+    names = getattr(model, "classes_", None) if is_model else None
+    record = getattr(model, "_record", None)
+    if target_bounds is None and names is None and record is not None:
+        target_bounds = record.prep.target
+    if (is_model and names is None) or (target_bounds is not None and not is_model):
+        call = model.predict if is_model else model if callable(model) else None
+        return Scorer(Answer.NUMBERS, call, None if call else _array(model), None, None, _bounds(target_bounds))
+    if target_bounds is not None:
+        raise ValueError(sentence("target_bounds", "must be None for a classifier", target_bounds))
+    threshold = None if record is None or record.bounds is None else record.bounds.threshold
+    rule = LabelRule(threshold=threshold) if threshold is not None else LabelRule(
+        classes if classes is not None else None if names is None else np.asarray(names).tolist()
+    )  # fmt: skip
+    labels = None if names is None else tuple(np.asarray(names).tolist())
+    if not is_model:
+        call = model if callable(model) else None
+        answer = Answer.DECISIONS if decisions else Answer.PROBABILITIES
+        return Scorer(answer, call, None if call else _array(model), rule, None, None)
+    if decisions or not hasattr(model, "predict_proba"):
+        return Scorer(Answer.DECISIONS, model.predict, None, rule, labels, None)
+    return Scorer(Answer.PROBABILITIES, model.predict_proba, None, rule, labels, None)
+
+
+def _array(model: Any) -> Any:
+    """Answers of all rows as an array."""
+    values = np.asarray(model)
+    if values.ndim not in (1, 2) or not len(values):
+        rule = "must be a model with `predict`, a function of a batch of rows, or an array of its answers"
+        raise TypeError(sentence("model", rule, type(model).__name__))
+    return values
+
+
+def _bounds(target_bounds: Any) -> tuple[float, float]:
+    if target_bounds is None:
+        remedy = "Declare target_bounds=(low, high) from public knowledge, as for a fit."
+        raise ValueError(sentence("target_bounds", "is required for a model of numbers", None, remedy))
+    try:
+        low, high = target_bounds
+    except (TypeError, ValueError):
+        raise TypeError(sentence("target_bounds", "must be a pair (low, high)", target_bounds)) from None
+    low, high = real_number("target_bounds", low), real_number("target_bounds", high)
+    if not (np.isfinite(low) and np.isfinite(high) and low < high):
+        raise ValueError(sentence("target_bounds", "must be finite, and rise", target_bounds))
+    return low, high
