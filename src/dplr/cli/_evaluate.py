@@ -57,7 +57,7 @@ def evaluate(
     in_sample: bool, neighbouring: str, n_rows: int | None, level: float, ledger_path: str | None, share: str | None,
     label: str | None, output: str | None, overwrite: bool, form: Format, quiet: bool,
 ) -> None:  # fmt: skip
-    """Release how good a model file is on DATA, a file that `dplr fit` reads or - for standard input: accuracy, AUC, R^2.
+    """Release how good a model file is on DATA, a file that `dplr fit` reads or - for standard input.
 
     \b
     dplr evaluate model.json test.csv --eps 0.2 --ledger budget.db
