@@ -22,9 +22,9 @@ from dplr.quantiles import ABOUT
 
 # Shares of a column's eps: of its middle, of each end, and of the number of records outside.
 MIDDLE, END, OUTSIDE = Fraction(1, 4), Fraction(3, 10), Fraction(3, 20)
-# The least number of records times eps of a middle: below it a middle lies too often far from all records. At 64 far
-# blocks have e^-16 of the weight of one at the median, and there are 5,121 of them.
-LEAST_MIDDLE = 64.0
+# The least number of records times eps of a middle, and with it of an end: below it one column of ten may get bounds
+# that are far too wide or too narrow, and a fit is worse than with bounds that are ten times too wide.
+LEAST_MIDDLE = 100.0
 # A record has 2^30 units in cells, and 2^10 in what is released.
 CELL_UNITS, UNITS = 2**30, 2**10
 _MARGIN = 1 + 2.0**-40
@@ -34,7 +34,7 @@ _MOST_RECORDS = 2**32
 _LARGEST_EPS, _LEAST_DELTA = 500.0, 1e-300
 # What a power of ten outwards weighs in an exponent: the records times the eps of an end over so many, and at least so
 # much; less around a middle of 0, where there are many zeros, and the other numbers may be of any size.
-_DECADE, _DECADE_AROUND_ZERO, _MOST_DECADE = (40.0, 4.2), (110.0, 1.5), 36.0
+_DECADE, _DECADE_AROUND_ZERO, _MOST_DECADE = (40.0, 6.0), (110.0, 1.5), 36.0
 # By the weight of a power of ten: how many ends lie in one.
 _DENSER = ((2.0, 3), (4.0, 6), (12.0, 12))
 
