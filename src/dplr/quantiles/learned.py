@@ -125,7 +125,7 @@ class LearnedBounds:
     >>> people = pd.DataFrame({"age": rng.integers(18, 90, 20_000)})
     >>> people["income"] = 300 * people["age"] + rng.normal(0, 3000, 20_000)
     >>> learned = dplr.learn_bounds(people, target="income", eps=0.5)
-    >>> est = dplr.fit(people, "income", bounds=learned.bounds, eps=0.5)
+    >>> est = dplr.fit(people, "income", model="linear", bounds=learned.bounds, eps=0.5)
     >>> learned.privacy_.eps, est.privacy_.eps
     (0.5, 0.5)
     """
