@@ -218,29 +218,12 @@ def fit(
         formula = Formula(X, bounds)
         X, y, bounds, fit_intercept = y, formula.target, formula.bounds, fit_intercept and formula.fit_intercept
     estimator = _estimator(
-        model,
-        classes,
-        class_weight,
-        eps=eps,
-        delta=delta,
-        mechanism=mechanism,
-        bounds=bounds,
-        fit_intercept=fit_intercept,
-        l2=l2,
-        neighbouring=neighbouring,
-        n_rows=n_rows,
-        person=person if isinstance(person, str) else None,
-        rows_per_person=rows_per_person,
-        weight_bounds=weight_bounds,
-        public=public,
-        ranges=ranges,
-        curves=curves,
-        large_delta=large_delta,
-        aim=aim,
-        ledger=ledger,
-        rng=rng,
-        progress=progress,
-    )
+        model, classes, class_weight, eps=eps, delta=delta, mechanism=mechanism, bounds=bounds,
+        fit_intercept=fit_intercept, l2=l2, neighbouring=neighbouring, n_rows=n_rows,
+        person=person if isinstance(person, str) else None, rows_per_person=rows_per_person,
+        weight_bounds=weight_bounds, public=public, ranges=ranges, curves=curves, large_delta=large_delta, aim=aim,
+        ledger=ledger, rng=rng, progress=progress,
+    )  # fmt: skip
     ids = None if isinstance(person, str) else person
     if holdout is not None:
         return _held_out(estimator, X, y, sample_weight, ids, holdout, holdout_seed)
