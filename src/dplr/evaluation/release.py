@@ -35,7 +35,9 @@ from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.losses import SQUARED
 from dplr.rows import RowWeights, Target, as_table, as_target, row_weights
 from dplr.rows.streams import one_pass
+from dplr.rows.streams.parts import row_count_error
 from dplr.rows.streams.recipe import Weighing
+from dplr.rows.streams.tally import Tally
 
 # The reference for the number of cells where the number of records is private and none was declared.
 _REFERENCE = 1000
@@ -297,9 +299,7 @@ def drawn(outcomes: Outcomes, statement: PrivacyStatement, source: Source) -> di
 def _counted(intake: Intake, scorer: Scoring, grid: Grid, sums: int) -> Outcomes:
     """The exact sums of all rows."""
     if intake.streamed is not None:
-        streamed = intake.streamed
-        job = OutcomePass(scorer, grid, sums, str(streamed.target), streamed.weighing)
-        return one_pass(streamed.stream.parts, job)
+        return _counted_stream(intake.streamed, scorer, grid, sums)
     total, n, table = Outcomes.none(grid, sums), len(intake.y), as_table(intake.X)
     X: Any = np.asarray(intake.X) if table is None else None
     for start in range(0, n, BATCH):
@@ -308,6 +308,21 @@ def _counted(intake: Intake, scorer: Scoring, grid: Grid, sums: int) -> Outcomes
         weights = None if intake.weights is None else intake.weights.of_rows[at]
         total = total + _batch(scorer, grid, rows, intake.y.take(at), weights, at)
     return total
+
+
+def _counted_stream(streamed: Streamed, scorer: Scoring, grid: Grid, sums: int) -> Outcomes:
+    """The exact sums of streamed rows; refused where they are not those that were counted: a row could count twice."""
+    weighing, tally = streamed.weighing, None
+    if weighing is not None and weighing.counts is not None:
+        tally = Tally(streamed.units)
+        weighing = replace(weighing, tally=tally)
+    job = OutcomePass(scorer, grid, sums, str(streamed.target), weighing)
+    outcomes = one_pass(streamed.stream.parts, job)
+    if outcomes.rows != streamed.count:
+        raise row_count_error("all parts", streamed.count, outcomes.rows)
+    if tally is not None:
+        tally.check()
+    return outcomes
 
 
 def _batch(scorer: Scoring, grid: Grid, rows: Any, y: Target, weights: Any, at: slice) -> Outcomes:
@@ -353,5 +368,5 @@ class OutcomePass:
 
     def load(self, data: bytes) -> Outcomes:
         """The sums from bytes."""
-        lost, *rest = (int(part) for part in data.split())
-        return Outcomes(np.array(rest[self.sums :], np.int64), tuple(rest[: self.sums]), lost)
+        lost, rows, *rest = (int(part) for part in data.split())
+        return Outcomes(np.array(rest[self.sums :], np.int64), tuple(rest[: self.sums]), lost, rows)
