@@ -42,3 +42,49 @@ def test_a_stream_of_rows_that_grows_is_refused():
     rows = stream(APART, np.repeat(APART, 2))
     with pytest.raises(ValueError, match="600 rows instead of 300"):
         dplr.evaluate(lambda rows: np.asarray(rows)[:, 1], rows, "y", eps=1.0)
+
+
+def strict(tmp_path, name="budget.db"):
+    return dplr.Ledger(tmp_path / name, eps=1e9, strict=True)
+
+
+@pytest.mark.parametrize("other", ["a", None, [1, 2], 10**400], ids=["text", "nothing", "a list", "beyond floats"])
+def test_one_answer_of_another_type_moves_no_other_row(other, tmp_path):
+    """With a strict ledger, where no row is refused: the row without an answer counts nowhere, the others as before."""
+    y = [0, 1] * 50
+    for number, (answers, options) in enumerate((([0, 1] * 50, {"decisions": True}), ([0.2, 0.8] * 50, {}))):
+        answers[3] = other
+        ledger = strict(tmp_path, f"{number}.db")
+        result = dplr.evaluate(answers, None, y, eps=100.0, classes=(0, 1), ledger=ledger, **options)
+        assert 98.5 < result.released_["cells"].sum() < 100.5
+
+
+def test_bounds_whose_difference_is_no_number_are_refused():
+    with pytest.raises(ValueError, match="difference"):
+        dplr.evaluate(np.zeros(9), None, np.zeros(9), eps=1.0, target_bounds=(-1.2e308, 1.2e308))
+
+
+class Decided:
+    def __init__(self, classes):
+        self.classes_ = np.array(list(classes))
+
+    def predict(self, rows):
+        return np.array(["b"] * len(rows))
+
+
+def test_two_models_of_other_labels_are_refused():
+    """The first label of one would count as the first of the other."""
+    X, y = np.zeros((9, 1)), np.array(["b"] * 9)
+    with pytest.raises(ValueError, match="`b` must decide among the labels of a"):
+        dplr.evaluate_pair(Decided("ab"), Decided("bc"), X, y, eps=1.0)
+
+
+@pytest.mark.parametrize("entries", [90, 200])
+def test_a_holdout_refuses_columns_of_another_length(entries, tmp_path):
+    X, ledger = np.random.default_rng(0).uniform(0, 1, (100, 1)), dplr.Ledger(tmp_path / "budget.db", eps=1.0)
+    options = {"bounds": dplr.Bounds([(0, 1)]), "eps": 1.0, "holdout": 0.2, "ledger": ledger}
+    with pytest.raises(ValueError, match=f"`y` must have one entry for each of 100 rows; got {entries}"):
+        dplr.fit(X, np.zeros(entries), **options)
+    with pytest.raises(ValueError, match=f"`sample_weight` must have one entry for each of 100 rows; got {entries}"):
+        dplr.fit(X, np.zeros(100), sample_weight=np.ones(entries), weight_bounds=(0, 1), **options)
+    assert not ledger.entries()

@@ -33,6 +33,7 @@ def fit_and_evaluate(estimator: Any, X: Any, y: Any, sample_weight: Any, person:
     order = np.random.Generator(np.random.PCG64(check_count("holdout_seed", seed, minimum=0))).permutation(n)
     tested, fitted = np.sort(order[:apart]), np.sort(order[apart:])
     columns = [X, y, sample_weight]
+    _check_lengths(n, y=y, sample_weight=sample_weight)
     if estimator.n_rows is not None:
         if estimator.n_rows != n:
             raise ValueError(sentence("n_rows", f"must be len(X) = {n} under replace_one", estimator.n_rows))
@@ -60,6 +61,13 @@ def _check(estimator: Any, X: Any, person: Any) -> None:
     if as_ledger(estimator.ledger).strict:
         remedy = "Evaluate in a release of its own."
         raise ValueError(sentence("ledger", "must not be strict with `holdout`", "a strict ledger", remedy))
+
+
+def _check_lengths(n: int, **columns: Any) -> None:
+    """Refuse columns of another length, of which some entries would be left out, or be those of other rows."""
+    for name, column in columns.items():
+        if column is not None and not isinstance(column, str) and len(column) != n:
+            raise ValueError(sentence(name, f"must have one entry for each of {n} rows", len(column)))
 
 
 def _taken(column: Any, places: Any) -> Any:

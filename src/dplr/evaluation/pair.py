@@ -141,8 +141,11 @@ class PairScorer:
 
     def labels(self, y: Target) -> Labels | None:
         """The labels of some rows, which both models name alike."""
-        self.b.labels(y)
-        return self.a.labels(y)
+        labels, of_b = self.a.labels(y), self.b.labels(y)
+        if labels is not None and of_b is not None and labels.classes.tolist() != of_b.classes.tolist():
+            rule = f"must decide among the labels of a, {labels.classes.tolist()}"
+            raise ValueError(sentence("b", rule, of_b.classes.tolist(), "Evaluate each in a release of its own."))
+        return labels
 
     def grid(self, classes: int, records: float, eps: float, thresholds: Sequence[float]) -> Grid:
         """The cells, from public facts."""
