@@ -88,3 +88,25 @@ def test_a_holdout_refuses_columns_of_another_length(entries, tmp_path):
     with pytest.raises(ValueError, match=f"`sample_weight` must have one entry for each of 100 rows; got {entries}"):
         dplr.fit(X, np.zeros(100), sample_weight=np.ones(entries), weight_bounds=(0, 1), **options)
     assert not ledger.entries()
+
+
+def test_shares_of_few_rows_have_intervals_of_wilson():
+    """Ten right answers of ten do not show that the eleventh is right."""
+    result = dplr.evaluate(np.repeat([0.1, 0.9], 5), None, np.repeat([0, 1], 5), eps=np.inf)
+    for name, rows in (("accuracy", 10), ("recall", 5), ("specificity", 5), ("precision", 5)):
+        one = result.measures[name]
+        assert (one.estimate, one.upper) == (1.0, 1.0)
+        assert one.lower == pytest.approx(rows / (rows + 1.959964**2), rel=1e-6)
+    assert result.prevalence.lower == pytest.approx(0.2366, abs=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore:rng is set")
+@pytest.mark.parametrize(("rows", "share", "eps"), [(5000, 2e-4, 100.0), (100, 0.02, 1.0), (10, 0.1, 100.0)])
+def test_intervals_hold_shares_near_nothing(rows, share, eps):
+    rng, times = np.random.default_rng(3), 400
+    held = 0
+    for seed in range(times):
+        y = rng.random(rows) < share
+        one = dplr.evaluate(np.full(rows, 0.3), None, y, eps=eps, rng=seed).prevalence
+        held += one.lower <= share <= one.upper
+    assert held / times > 0.95 - 5 * (0.95 * 0.05 / times) ** 0.5
