@@ -110,3 +110,27 @@ def test_intervals_hold_shares_near_nothing(rows, share, eps):
         one = dplr.evaluate(np.full(rows, 0.3), None, y, eps=eps, rng=seed).prevalence
         held += one.lower <= share <= one.upper
     assert held / times > 0.95 - 5 * (0.95 * 0.05 / times) ** 0.5
+
+
+@pytest.mark.filterwarnings("ignore:rng is set")
+def test_rows_that_a_strict_ledger_leaves_out_do_not_bend_the_others(tmp_path):
+    """Three of ten rows have no outcome: measures are those of the other rows, and n_rows is no denominator."""
+    rng, n = np.random.default_rng(0), 20_000
+    scores = rng.uniform(size=n)
+    y, lost = (rng.uniform(size=n) < scores) * 1.0, np.arange(n) < 6000
+    numbers = 100 * scores + rng.normal(0, 5, n)
+    exact = ((scores > 0.5) == y)[~lost].mean()
+    y[lost], numbers[lost] = np.nan, np.nan
+    labels = dplr.evaluate(scores, None, y, eps=1.0, rng=0, ledger=strict(tmp_path, "labels.db"))
+    assert labels.accuracy.lower < exact < labels.accuracy.upper
+    assert labels.accuracy.upper - labels.accuracy.lower < 0.03
+    options = {"eps": 1.0, "rng": 0, "target_bounds": (-20, 120)}
+    of_numbers = dplr.evaluate(100 * scores, None, numbers, ledger=strict(tmp_path, "numbers.db"), **options)
+    assert of_numbers.rmse.lower < 5 < of_numbers.rmse.upper
+    assert of_numbers.rmse.lower > 4.3
+    assert 3.5 < of_numbers.mae.lower < 5 * (2 / np.pi) ** 0.5 < of_numbers.mae.upper
+    pair = dplr.evaluate_pair(
+        100 * scores + 5, 100 * scores, None, numbers, ledger=strict(tmp_path, "pair.db"), **options
+    )
+    assert pair.is_better("r2")
+    assert any("left out" in fact for fact in labels.privacy_.assumptions)

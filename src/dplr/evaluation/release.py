@@ -175,9 +175,9 @@ def evaluate(
     in_sample, level = check_flag("in_sample", in_sample), check_level(level)
     declared = UnitDeclaration.of(None, rows_per_person, weight_bounds, bounds_of(model))
     request = Request(eps, neighbouring, n_rows, declared, tuple(thresholds), in_sample, ledger, rng)
-    grid, numbers, statement, public, names = released(scorer, X, y, sample_weight, person, request)
+    grid, numbers, statement, public, names, complete = released(scorer, X, y, sample_weight, person, request)
     kind: Any = {ScoreGrid: LabelEvaluation, ClassGrid: ClassEvaluation, ErrorGrid: NumberEvaluation}[type(grid)]
-    result: Evaluation = kind(grid, numbers, statement, public, names, in_sample, level)
+    result: Evaluation = kind(grid, numbers, statement, public, names, in_sample, level, complete)
     return result
 
 
@@ -197,8 +197,11 @@ class Request:
 
 def released(
     scorer: Scoring, X: Any, y: Any, sample_weight: Any, person: Any, request: Request
-) -> tuple[Grid, dict[str, Any], PrivacyStatement, int | None, tuple[Any, ...]]:
-    """The cells, the noisy numbers, the statement, the public number of units, and the labels."""
+) -> tuple[Grid, dict[str, Any], PrivacyStatement, int | None, tuple[Any, ...], bool]:
+    """Cells, noisy numbers, statement, public number of units, labels, and whether all rows are counted, or none.
+
+    A strict ledger leaves out rows without an outcome or an answer: an error would tell of them.
+    """
     eps, budget, neighbouring = check_eps(request.eps), as_ledger(request.ledger), request.neighbouring
     with silence() if budget.strict else contextlib.nullcontext():
         intake = _intake(X, y, scorer, request.declared, sample_weight, person, budget.strict)
@@ -208,13 +211,16 @@ def released(
         names = () if labels is None else tuple(labels.classes.tolist())
         grid = scorer.grid(len(names), _REFERENCE if public is None else public, eps, request.thresholds)
         facts = [*_assumptions(request.in_sample), *([] if labels is None else [labels.assumption])]
+        complete = not budget.strict
+        if not complete:
+            facts.append("rows without an outcome or an answer are left out, and how many is private")
         if public is not None:
             facts.append(rows_sentence(public, neighbouring, unit.many))
-        statement = plan_evaluation(grid, eps, Neighbouring(neighbouring), unit, facts)
+        statement = plan_evaluation(grid, eps, Neighbouring(neighbouring), unit, facts, complete)
         source = source_of(request.rng)
         statement = replace(statement, reproducible=source.reproducible)
         work = functools.partial(_numbers, intake, scorer, grid, statement, source, budget.strict)
-        return grid, accounted(budget, [statement], source, work), statement, public, names
+        return grid, accounted(budget, [statement], source, work), statement, public, names, complete
 
 
 def bounds_of(model: Any) -> Any:
