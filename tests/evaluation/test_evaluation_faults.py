@@ -112,7 +112,6 @@ def test_intervals_hold_shares_near_nothing(rows, share, eps):
     assert held / times > 0.95 - 5 * (0.95 * 0.05 / times) ** 0.5
 
 
-@pytest.mark.filterwarnings("ignore:rng is set")
 def test_rows_that_a_strict_ledger_leaves_out_do_not_bend_the_others(tmp_path):
     """Three of ten rows have no outcome: measures are those of the other rows, and n_rows is no denominator."""
     rng, n = np.random.default_rng(0), 20_000
@@ -121,16 +120,54 @@ def test_rows_that_a_strict_ledger_leaves_out_do_not_bend_the_others(tmp_path):
     numbers = 100 * scores + rng.normal(0, 5, n)
     exact = ((scores > 0.5) == y)[~lost].mean()
     y[lost], numbers[lost] = np.nan, np.nan
-    labels = dplr.evaluate(scores, None, y, eps=1.0, rng=0, ledger=strict(tmp_path, "labels.db"))
-    assert labels.accuracy.lower < exact < labels.accuracy.upper
-    assert labels.accuracy.upper - labels.accuracy.lower < 0.03
-    options = {"eps": 1.0, "rng": 0, "target_bounds": (-20, 120)}
+    labels = dplr.evaluate(scores, None, y, eps=10.0, ledger=strict(tmp_path, "labels.db"))
+    assert abs(labels.accuracy.estimate - exact) < 6 * labels.accuracy.noise_sd
+    options = {"eps": 10.0, "target_bounds": (-20, 120)}
     of_numbers = dplr.evaluate(100 * scores, None, numbers, ledger=strict(tmp_path, "numbers.db"), **options)
-    assert of_numbers.rmse.lower < 5 < of_numbers.rmse.upper
-    assert of_numbers.rmse.lower > 4.3
-    assert 3.5 < of_numbers.mae.lower < 5 * (2 / np.pi) ** 0.5 < of_numbers.mae.upper
-    pair = dplr.evaluate_pair(
-        100 * scores + 5, 100 * scores, None, numbers, ledger=strict(tmp_path, "pair.db"), **options
-    )
+    errors = (numbers - 100 * scores)[~lost]
+    assert abs(of_numbers.rmse.estimate - np.sqrt((errors**2).mean())) < 6 * of_numbers.rmse.noise_sd
+    assert abs(of_numbers.mae.estimate - np.abs(errors).mean()) < 6 * of_numbers.mae.noise_sd
+    models = 100 * scores + 5, 100 * scores
+    pair = dplr.evaluate_pair(*models, None, numbers, ledger=strict(tmp_path, "pair.db"), **options)
     assert pair.is_better("r2")
     assert any("left out" in fact for fact in labels.privacy_.assumptions)
+
+
+@pytest.mark.parametrize("answer", [-7.0, 1.5, np.inf, -np.inf])
+def test_answers_that_are_no_probabilities_are_refused(answer):
+    """Log odds taken for probabilities would all count as 0 or 1."""
+    scores, y = np.full(90, 0.5), np.arange(90) % 3
+    scores[4] = answer
+    with pytest.raises(ValueError, match="1 rows without one"):
+        dplr.evaluate(scores, None, y % 2, eps=1.0)
+    with pytest.raises(ValueError, match="1 rows without one"):
+        dplr.evaluate(np.stack([scores] * 3, axis=1), None, y, eps=1.0, classes=(0, 1, 2))
+    dplr.evaluate(np.full(90, 1 + 1e-9), None, y % 2, eps=1.0)  # a rounding error
+
+
+def test_infinite_numbers_are_refused():
+    y = np.r_[np.zeros(9), np.inf]
+    for model, target in ((np.zeros(10), y), (y, np.zeros(10))):
+        with pytest.raises(ValueError, match="1 rows without one"):
+            dplr.evaluate(model, None, target, eps=1.0, target_bounds=(0, 1))
+        with pytest.raises(ValueError, match="1 rows without one"):
+            dplr.evaluate_pair(model, np.zeros(10), None, target, eps=1.0, target_bounds=(0, 1))
+
+
+def test_the_table_of_a_holdout_is_one_that_the_model_was_fitted_to():
+    X = pd.DataFrame({"x": np.linspace(0, 1, 200)})
+    y = np.arange(200) % 2
+    model = dplr.fit(X, y, bounds={"x": (0, 1)}, eps=1.0, holdout=0.2)
+    with pytest.raises(ValueError, match="the model was not fitted to"):
+        model.evaluate(X, y, eps=1.0)
+
+
+def test_no_fault_of_an_evaluation_loses_a_fit_that_was_paid_for(monkeypatch):
+    def broken(*args, **options):
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr("dplr.estimators._holdout.evaluate", broken)
+    X = np.linspace(0, 1, 200)[:, np.newaxis]
+    with pytest.warns(dplr.DataWarning, match="broken"):
+        model = dplr.fit(X, np.arange(200) % 2, bounds=dplr.Bounds([(0, 1)]), eps=1.0, holdout=0.2)
+    assert model.evaluation_ is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import weakref
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +13,7 @@ from sklearn.utils import _safe_indexing
 from dplr._kit.validation import check_count, real_number, sentence
 from dplr._kit.warnings import DataWarning, warn
 from dplr.bounds.declared import as_bounds
+from dplr.estimators._evaluated import FITTED
 from dplr.evaluation.law import beside
 from dplr.evaluation.release import evaluate
 from dplr.evaluation.value import Evaluation
@@ -40,6 +43,8 @@ def fit_and_evaluate(estimator: Any, X: Any, y: Any, sample_weight: Any, person:
         estimator.n_rows = len(fitted)
     fit_rows, fit_y, fit_weights = (_taken(column, fitted) for column in columns)
     model = estimator.fit(fit_rows, fit_y, sample_weight=fit_weights)
+    with contextlib.suppress(TypeError):  # a list has no weak references
+        FITTED[model] = weakref.ref(X)  # which holds the rows of the fit
     rows, outcomes, weights = (_taken(column, tested) for column in columns)
     model.evaluation_ = _evaluation(model, rows, outcomes, weights, f"{apart} of {n} positions, by the seed {seed}")
     return model
@@ -87,7 +92,7 @@ def _evaluation(model: Any, rows: Any, outcomes: Any, weights: Any, split: str) 
     try:
         evaluation = evaluate(model, rows, outcomes, eps=eps, sample_weight=weights, weight_bounds=model.weight_bounds,
                          rng=model.rng)  # fmt: skip
-    except (ValueError, TypeError) as error:
+    except Exception as error:
         warn(DataWarning(f"the model was not evaluated: {error}", "For the data holder: not private."), DataWarning)
         return None
     fact = f"these are {split}, and the model was fitted to the others: together they lose the larger of both losses"

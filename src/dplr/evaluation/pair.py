@@ -106,7 +106,7 @@ class ErrorPair:
 
     def place(self, scores: NDArray[np.float64], targets: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(n,) cells and (n, 4) numbers in the order of the sums, from (n, 2) predictions."""
-        is_known = ~(np.isnan(scores).any(axis=1) | np.isnan(targets))
+        is_known = np.isfinite(scores).all(axis=1) & np.isfinite(targets)
         y, one, two = (fixed_targets(v, self.low, self.high) for v in (targets, *scores.T))
         squares = [((y - guess) * (y - guess)) >> FIXED_BITS for guess in (one, two)]
         difference, centred = squares[1] - squares[0], y - (1 << FIXED_BITS) // 2

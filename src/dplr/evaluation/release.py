@@ -290,7 +290,7 @@ def _numbers(
     sums = len(statement.released) - 1 - ("count" in statement.released)
     outcomes = _counted(intake, scorer, grid, sums)
     if outcomes.lost and not strict:
-        rule = "must have a label or a number in every row, and the model a finite answer"
+        rule = "must have a label or a number in every row, and the model a finite answer, or a probability from 0 to 1"
         got = f"{outcomes.lost} rows without one"
         raise ValueError(sentence("y", rule, got, "Remove them by rules that do not come from the private data."))
     return drawn(outcomes, statement, source)
