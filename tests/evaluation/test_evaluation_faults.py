@@ -142,6 +142,8 @@ def test_answers_that_are_no_probabilities_are_refused(answer):
         dplr.evaluate(scores, None, y % 2, eps=1.0)
     with pytest.raises(ValueError, match="1 rows without one"):
         dplr.evaluate(np.stack([scores] * 3, axis=1), None, y, eps=1.0, classes=(0, 1, 2))
+    with pytest.raises(ValueError, match="1 rows without one"):
+        dplr.evaluate_pair(scores, np.zeros(90), None, y % 2, eps=1.0)
     dplr.evaluate(np.full(90, 1 + 1e-9), None, y % 2, eps=1.0)  # a rounding error
 
 

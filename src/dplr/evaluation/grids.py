@@ -59,7 +59,7 @@ def log_odds_edges(cells: int, low: float = LIMIT) -> list[float]:
     return [0.5 if abs(u) < 1e-9 else 1 / (1 + math.exp(-u)) for u in inner]
 
 
-def _is_probability(scores: Matrix) -> NDArray[np.bool_]:
+def is_probability(scores: Matrix) -> NDArray[np.bool_]:
     """Whether each score is a probability, up to rounding; NaN is none."""
     return np.asarray((scores >= -_ROUNDING) & (scores <= 1 + _ROUNDING))
 
@@ -158,7 +158,7 @@ class ScoreGrid:
 
     def place(self, scores: Matrix, codes: Ints) -> tuple[Ints, Ints]:
         """(n,) cells and (n, 2) rest of the losses, from (n,) scores and codes 0, 1; any other code is no outcome."""
-        is_known = _is_probability(scores) & ((codes == 0) | (codes == 1))
+        is_known = is_probability(scores) & ((codes == 0) | (codes == 1))
         score, y = np.clip(np.nan_to_num(scores, nan=0.5), 0.0, 1.0), np.where(is_known, codes, 0).astype(np.int64)
         cells = np.where(is_known, 2 * np.searchsorted(self.edges, score, "right") + y, -1)
         clipped = np.clip(score, LIMIT, 1 - LIMIT)
@@ -236,7 +236,7 @@ class ClassGrid:
             is_known &= (scores >= 0) & (scores < k)
             decisions = np.where(is_known, scores, 0).astype(np.int64)
             return np.where(is_known, decisions * k + y, -1), np.zeros((len(y), 0), np.int64)
-        is_known &= _is_probability(scores).all(axis=1)
+        is_known &= is_probability(scores).all(axis=1)
         p = np.clip(np.nan_to_num(scores), 0.0, 1.0)
         decisions, rows = p.argmax(axis=1), np.arange(len(p))
         band = np.searchsorted(self.edges, p[rows, decisions], "right")

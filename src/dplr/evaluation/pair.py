@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dplr._kit.keywords import suggests
 from dplr._kit.validation import check_flag, sentence
 from dplr.evaluation.errors import count_of
-from dplr.evaluation.grids import CELLS, FIXED_BITS, UNIT, fixed_targets
+from dplr.evaluation.grids import CELLS, FIXED_BITS, UNIT, fixed_targets, is_probability
 from dplr.evaluation.law import Grid
 from dplr.evaluation.measures import Measure, Ratio, Sums, mean
 from dplr.evaluation.release import Request, bounds_of, released
@@ -163,9 +163,8 @@ def _decisions(scorer: Scorer, rows: Any, at: slice, count: int, labels: Labels 
     if scorer.answer is not Answer.PROBABILITIES:
         return scores
     if scores.ndim == 1:
-        return np.where(np.isnan(scores), np.nan, scores >= 0.5)
-    lost = np.isnan(scores).any(axis=1)
-    return np.where(lost, np.nan, np.nan_to_num(scores).argmax(axis=1))
+        return np.where(is_probability(scores), scores >= 0.5, np.nan)
+    return np.where(is_probability(scores).all(axis=1), np.nan_to_num(scores).argmax(axis=1), np.nan)
 
 
 @dataclass(frozen=True, eq=False)
