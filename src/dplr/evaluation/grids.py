@@ -27,8 +27,6 @@ FIXED_BITS = 20
 UNIT = 2.0**-FIXED_BITS
 # Scores count in log-loss, and have cells of their own, between these probabilities.
 LIMIT = 0.001
-# Probabilities may be this far outside [0, 1] by rounding; what is farther is no probability.
-_ROUNDING = 1e-6
 _LEAST_CELLS, _MOST_CELLS = 8, 64
 _ERROR_CELLS = 8  # of either sign
 
@@ -57,11 +55,6 @@ def log_odds_edges(cells: int, low: float = LIMIT) -> list[float]:
     start, end = math.log(low / (1 - low)), math.log((1 - LIMIT) / LIMIT)
     inner = [start + (end - start) * step / cells for step in range(1, cells)]
     return [0.5 if abs(u) < 1e-9 else 1 / (1 + math.exp(-u)) for u in inner]
-
-
-def is_probability(scores: Matrix) -> NDArray[np.bool_]:
-    """Whether each score is a probability, up to rounding; NaN is none."""
-    return np.asarray((scores >= -_ROUNDING) & (scores <= 1 + _ROUNDING))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +151,7 @@ class ScoreGrid:
 
     def place(self, scores: Matrix, codes: Ints) -> tuple[Ints, Ints]:
         """(n,) cells and (n, 2) rest of the losses, from (n,) scores and codes 0, 1; any other code is no outcome."""
-        is_known = is_probability(scores) & ((codes == 0) | (codes == 1))
+        is_known = ~np.isnan(scores) & ((codes == 0) | (codes == 1))
         score, y = np.clip(np.nan_to_num(scores, nan=0.5), 0.0, 1.0), np.where(is_known, codes, 0).astype(np.int64)
         cells = np.where(is_known, 2 * np.searchsorted(self.edges, score, "right") + y, -1)
         clipped = np.clip(score, LIMIT, 1 - LIMIT)
@@ -236,7 +229,7 @@ class ClassGrid:
             is_known &= (scores >= 0) & (scores < k)
             decisions = np.where(is_known, scores, 0).astype(np.int64)
             return np.where(is_known, decisions * k + y, -1), np.zeros((len(y), 0), np.int64)
-        is_known &= is_probability(scores).all(axis=1)
+        is_known &= ~np.isnan(scores).any(axis=1)
         p = np.clip(np.nan_to_num(scores), 0.0, 1.0)
         decisions, rows = p.argmax(axis=1), np.arange(len(p))
         band = np.searchsorted(self.edges, p[rows, decisions], "right")
@@ -311,7 +304,7 @@ class ErrorGrid:
 
     def place(self, scores: Matrix, targets: Matrix) -> tuple[Ints, Ints]:
         """(n,) cells and (n, 6) numbers in the order of `ERRORS`, of the error and of the target minus its middle."""
-        is_known = np.isfinite(scores) & np.isfinite(targets)
+        is_known = ~(np.isnan(scores) | np.isnan(targets))
         one = 1 << FIXED_BITS
         y, guess = (fixed_targets(values, self.low, self.high) for values in (targets, scores))
         error, centred = y - guess, y - one // 2

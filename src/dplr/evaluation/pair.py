@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dplr._kit.keywords import suggests
 from dplr._kit.validation import check_flag, sentence
 from dplr.evaluation.errors import count_of
-from dplr.evaluation.grids import CELLS, FIXED_BITS, UNIT, fixed_targets, is_probability
+from dplr.evaluation.grids import CELLS, FIXED_BITS, UNIT, fixed_targets
 from dplr.evaluation.law import Grid
 from dplr.evaluation.measures import Measure, Ratio, Sums, mean
 from dplr.evaluation.release import Request, bounds_of, released
@@ -106,7 +106,7 @@ class ErrorPair:
 
     def place(self, scores: NDArray[np.float64], targets: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(n,) cells and (n, 4) numbers in the order of the sums, from (n, 2) predictions."""
-        is_known = np.isfinite(scores).all(axis=1) & np.isfinite(targets)
+        is_known = ~(np.isnan(scores).any(axis=1) | np.isnan(targets))
         y, one, two = (fixed_targets(v, self.low, self.high) for v in (targets, *scores.T))
         squares = [((y - guess) * (y - guess)) >> FIXED_BITS for guess in (one, two)]
         difference, centred = squares[1] - squares[0], y - (1 << FIXED_BITS) // 2
@@ -163,8 +163,9 @@ def _decisions(scorer: Scorer, rows: Any, at: slice, count: int, labels: Labels 
     if scorer.answer is not Answer.PROBABILITIES:
         return scores
     if scores.ndim == 1:
-        return np.where(is_probability(scores), scores >= 0.5, np.nan)
-    return np.where(is_probability(scores).all(axis=1), np.nan_to_num(scores).argmax(axis=1), np.nan)
+        return np.where(np.isnan(scores), np.nan, scores >= 0.5)
+    lost = np.isnan(scores).any(axis=1)
+    return np.where(lost, np.nan, np.nan_to_num(scores).argmax(axis=1))
 
 
 @dataclass(frozen=True, eq=False)

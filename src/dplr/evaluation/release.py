@@ -17,7 +17,7 @@ from dplr.evaluation.grids import ClassGrid, ErrorGrid, ScoreGrid
 from dplr.evaluation.labels import LabelEvaluation
 from dplr.evaluation.law import Grid, plan_evaluation
 from dplr.evaluation.numbers import NumberEvaluation
-from dplr.evaluation.scorer import Scoring, codes_of, scorer_of
+from dplr.evaluation.scorer import Scoring, codes_of, finite, scorer_of
 from dplr.evaluation.tally import BATCH, Outcomes
 from dplr.evaluation.value import Evaluation
 from dplr.fitting.intake import RawRows, raw_rows
@@ -334,7 +334,7 @@ def _counted_stream(streamed: Streamed, scorer: Scoring, grid: Grid, sums: int) 
 def _batch(scorer: Scoring, grid: Grid, rows: Any, y: Target, weights: Any, at: slice) -> Outcomes:
     """The sums of one batch."""
     labels = scorer.labels(y)
-    codes = y.as_float() if labels is None else codes_of(labels)
+    codes = finite(y.as_float()) if labels is None else codes_of(labels)
     return Outcomes.of(grid, scorer.scores(rows, at, len(y), labels), codes, weights)
 
 

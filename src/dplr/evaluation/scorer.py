@@ -17,6 +17,8 @@ from dplr.rows import LabelRule, Labels, Target, as_target
 from dplr.rows.tables.target import as_float
 
 Matrix = NDArray[np.float64]
+# Probabilities may be this far outside [0, 1] by rounding; what is farther is no probability.
+_ROUNDING = 1e-6
 
 
 class Answer(Enum):
@@ -107,13 +109,22 @@ class Scorer:
             codes = codes_of(self.rule.of(as_target(answers)))
             return _checked(codes, (count,))
         if labels is None:
-            return _checked(
-                as_target(np.ravel(answers) if isinstance(answers, np.ndarray) else answers).as_float(), (count,)
-            )
-        k, values = len(labels.classes), _floats(answers)
+            numbers = as_target(np.ravel(answers) if isinstance(answers, np.ndarray) else answers).as_float()
+            return finite(_checked(numbers, (count,)))
+        k, values = len(labels.classes), _probabilities(_floats(answers))
         if k == 2:
             return _checked(values[:, 1] if values.ndim == 2 and values.shape[1:] == (2,) else values, (count,))
         return _checked(values, (count, k))
+
+
+def finite(values: Matrix) -> Matrix:
+    """The numbers, NaN for infinite ones."""
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def _probabilities(values: Matrix) -> Matrix:
+    """The probabilities, NaN for what is none: log odds would all count as 0 or 1."""
+    return np.where((values >= -_ROUNDING) & (values <= 1 + _ROUNDING), values, np.nan)
 
 
 def _floats(answers: Any) -> Matrix:
