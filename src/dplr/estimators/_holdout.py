@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import weakref
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +13,7 @@ from sklearn.utils import _safe_indexing
 from dplr._kit.validation import check_count, real_number, sentence
 from dplr._kit.warnings import DataWarning, warn
 from dplr.bounds.declared import as_bounds
+from dplr.estimators._evaluated import FITTED
 from dplr.evaluation.law import beside
 from dplr.evaluation.release import evaluate
 from dplr.evaluation.value import Evaluation
@@ -33,12 +36,15 @@ def fit_and_evaluate(estimator: Any, X: Any, y: Any, sample_weight: Any, person:
     order = np.random.Generator(np.random.PCG64(check_count("holdout_seed", seed, minimum=0))).permutation(n)
     tested, fitted = np.sort(order[:apart]), np.sort(order[apart:])
     columns = [X, y, sample_weight]
+    _check_lengths(n, y=y, sample_weight=sample_weight)
     if estimator.n_rows is not None:
         if estimator.n_rows != n:
             raise ValueError(sentence("n_rows", f"must be len(X) = {n} under replace_one", estimator.n_rows))
         estimator.n_rows = len(fitted)
     fit_rows, fit_y, fit_weights = (_taken(column, fitted) for column in columns)
     model = estimator.fit(fit_rows, fit_y, sample_weight=fit_weights)
+    with contextlib.suppress(TypeError):  # a list has no weak references
+        FITTED[model] = weakref.ref(X)  # which holds the rows of the fit
     rows, outcomes, weights = (_taken(column, tested) for column in columns)
     model.evaluation_ = _evaluation(model, rows, outcomes, weights, f"{apart} of {n} positions, by the seed {seed}")
     return model
@@ -62,6 +68,13 @@ def _check(estimator: Any, X: Any, person: Any) -> None:
         raise ValueError(sentence("ledger", "must not be strict with `holdout`", "a strict ledger", remedy))
 
 
+def _check_lengths(n: int, **columns: Any) -> None:
+    """Refuse columns of another length, of which some entries would be left out, or be those of other rows."""
+    for name, column in columns.items():
+        if column is not None and not isinstance(column, str) and len(column) != n:
+            raise ValueError(sentence(name, f"must have one entry for each of {n} rows", len(column)))
+
+
 def _taken(column: Any, places: Any) -> Any:
     """Some rows of a table, an array or a list; the name of a column as it is."""
     if column is None or isinstance(column, str):
@@ -79,7 +92,7 @@ def _evaluation(model: Any, rows: Any, outcomes: Any, weights: Any, split: str) 
     try:
         evaluation = evaluate(model, rows, outcomes, eps=eps, sample_weight=weights, weight_bounds=model.weight_bounds,
                          rng=model.rng)  # fmt: skip
-    except (ValueError, TypeError) as error:
+    except Exception as error:
         warn(DataWarning(f"the model was not evaluated: {error}", "For the data holder: not private."), DataWarning)
         return None
     fact = f"these are {split}, and the model was fitted to the others: together they lose the larger of both losses"

@@ -207,9 +207,19 @@ def mean(
     """The ratio of two linear forms in counts.
 
     A record in cell j moves them by first[j] and second[j], and its square by `within` more, from its place in the
-    cell. The sum of squares over records bounds the variance for persons and weights too (evaluation.md, lemma 3).
+    cell. The sum of squares over records bounds the variance for persons and weights too (evaluation.md, lemma 3). Of
+    a share, where a record counts 0 or 1 among those that count 1, its mean is theta (1 - theta) second: no row of a
+    kind in a few does not mean that there is none.
     """
     counts, one, two = sums.positive, first[: sums.cells], second[: sums.cells]
     sampling = (float((one * one + within) @ counts), float((one * two) @ counts), float((two * two) @ counts))
+    if _is_share(first, second, sums.cells):
+        sampling = (0.0, -sampling[2] / 2, -sampling[2])
     numerator, denominator = float(first @ sums.values), float(second @ sums.values)
     return Ratio(name, numerator, denominator, first, second, sampling, low, high)
+
+
+def _is_share(first: Vector, second: Vector, cells: int) -> bool:
+    """Whether both forms count rows, the first some of those of the second."""
+    is_count = np.isin(first[:cells], (0, 1)) & np.isin(second[:cells], (0, 1)) & (first[:cells] <= second[:cells])
+    return bool(is_count.all() and not first[cells:].any() and not second[cells:].any())

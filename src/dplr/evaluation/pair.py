@@ -141,8 +141,11 @@ class PairScorer:
 
     def labels(self, y: Target) -> Labels | None:
         """The labels of some rows, which both models name alike."""
-        self.b.labels(y)
-        return self.a.labels(y)
+        labels, of_b = self.a.labels(y), self.b.labels(y)
+        if labels is not None and of_b is not None and labels.classes.tolist() != of_b.classes.tolist():
+            rule = f"must decide among the labels of a, {labels.classes.tolist()}"
+            raise ValueError(sentence("b", rule, of_b.classes.tolist(), "Evaluate each in a release of its own."))
+        return labels
 
     def grid(self, classes: int, records: float, eps: float, thresholds: Sequence[float]) -> Grid:
         """The cells, from public facts."""
@@ -185,6 +188,9 @@ class PairEvaluation(Evaluation):
         Whether the model was fitted to these rows: then all measures flatter it.
     level : float
         Level of the intervals.
+    complete : bool
+        Whether every row has an outcome and an answer. Others are refused, but a strict ledger leaves them out: then
+        how many rows are counted is not public.
 
     Privacy
     -------
@@ -378,5 +384,7 @@ def evaluate_pair(
         raise ValueError(sentence("b", "must have as many answers as a", sorted(lengths)))
     declared = UnitDeclaration.of(None, rows_per_person, weight_bounds, bounds_of(a) or bounds_of(b))
     request = Request(eps, neighbouring, n_rows, declared, (), in_sample, ledger, rng)
-    grid, numbers, statement, public, names = released(PairScorer(*scorers), X, y, sample_weight, person, request)
-    return PairEvaluation(grid, numbers, statement, public, names, in_sample, level)
+    grid, numbers, statement, public, names, complete = released(
+        PairScorer(*scorers), X, y, sample_weight, person, request
+    )
+    return PairEvaluation(grid, numbers, statement, public, names, in_sample, level, complete)

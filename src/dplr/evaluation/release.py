@@ -17,7 +17,7 @@ from dplr.evaluation.grids import ClassGrid, ErrorGrid, ScoreGrid
 from dplr.evaluation.labels import LabelEvaluation
 from dplr.evaluation.law import Grid, plan_evaluation
 from dplr.evaluation.numbers import NumberEvaluation
-from dplr.evaluation.scorer import Scoring, codes_of, scorer_of
+from dplr.evaluation.scorer import Scoring, codes_of, finite, scorer_of
 from dplr.evaluation.tally import BATCH, Outcomes
 from dplr.evaluation.value import Evaluation
 from dplr.fitting.intake import RawRows, raw_rows
@@ -35,7 +35,9 @@ from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.losses import SQUARED
 from dplr.rows import RowWeights, Target, as_table, as_target, row_weights
 from dplr.rows.streams import one_pass
+from dplr.rows.streams.parts import row_count_error
 from dplr.rows.streams.recipe import Weighing
+from dplr.rows.streams.tally import Tally
 
 # The reference for the number of cells where the number of records is private and none was declared.
 _REFERENCE = 1000
@@ -173,9 +175,9 @@ def evaluate(
     in_sample, level = check_flag("in_sample", in_sample), check_level(level)
     declared = UnitDeclaration.of(None, rows_per_person, weight_bounds, bounds_of(model))
     request = Request(eps, neighbouring, n_rows, declared, tuple(thresholds), in_sample, ledger, rng)
-    grid, numbers, statement, public, names = released(scorer, X, y, sample_weight, person, request)
+    grid, numbers, statement, public, names, complete = released(scorer, X, y, sample_weight, person, request)
     kind: Any = {ScoreGrid: LabelEvaluation, ClassGrid: ClassEvaluation, ErrorGrid: NumberEvaluation}[type(grid)]
-    result: Evaluation = kind(grid, numbers, statement, public, names, in_sample, level)
+    result: Evaluation = kind(grid, numbers, statement, public, names, in_sample, level, complete)
     return result
 
 
@@ -195,8 +197,11 @@ class Request:
 
 def released(
     scorer: Scoring, X: Any, y: Any, sample_weight: Any, person: Any, request: Request
-) -> tuple[Grid, dict[str, Any], PrivacyStatement, int | None, tuple[Any, ...]]:
-    """The cells, the noisy numbers, the statement, the public number of units, and the labels."""
+) -> tuple[Grid, dict[str, Any], PrivacyStatement, int | None, tuple[Any, ...], bool]:
+    """Cells, noisy numbers, statement, public number of units, labels, and whether all rows are counted, or none.
+
+    A strict ledger leaves out rows without an outcome or an answer: an error would tell of them.
+    """
     eps, budget, neighbouring = check_eps(request.eps), as_ledger(request.ledger), request.neighbouring
     with silence() if budget.strict else contextlib.nullcontext():
         intake = _intake(X, y, scorer, request.declared, sample_weight, person, budget.strict)
@@ -206,13 +211,16 @@ def released(
         names = () if labels is None else tuple(labels.classes.tolist())
         grid = scorer.grid(len(names), _REFERENCE if public is None else public, eps, request.thresholds)
         facts = [*_assumptions(request.in_sample), *([] if labels is None else [labels.assumption])]
+        complete = not budget.strict
+        if not complete:
+            facts.append("rows without an outcome or an answer are left out, and how many is private")
         if public is not None:
             facts.append(rows_sentence(public, neighbouring, unit.many))
-        statement = plan_evaluation(grid, eps, Neighbouring(neighbouring), unit, facts)
+        statement = plan_evaluation(grid, eps, Neighbouring(neighbouring), unit, facts, complete)
         source = source_of(request.rng)
         statement = replace(statement, reproducible=source.reproducible)
         work = functools.partial(_numbers, intake, scorer, grid, statement, source, budget.strict)
-        return grid, accounted(budget, [statement], source, work), statement, public, names
+        return grid, accounted(budget, [statement], source, work), statement, public, names, complete
 
 
 def bounds_of(model: Any) -> Any:
@@ -282,7 +290,7 @@ def _numbers(
     sums = len(statement.released) - 1 - ("count" in statement.released)
     outcomes = _counted(intake, scorer, grid, sums)
     if outcomes.lost and not strict:
-        rule = "must have a label or a number in every row, and the model a finite answer"
+        rule = "must have a label or a number in every row, and the model a finite answer, or a probability from 0 to 1"
         got = f"{outcomes.lost} rows without one"
         raise ValueError(sentence("y", rule, got, "Remove them by rules that do not come from the private data."))
     return drawn(outcomes, statement, source)
@@ -297,9 +305,7 @@ def drawn(outcomes: Outcomes, statement: PrivacyStatement, source: Source) -> di
 def _counted(intake: Intake, scorer: Scoring, grid: Grid, sums: int) -> Outcomes:
     """The exact sums of all rows."""
     if intake.streamed is not None:
-        streamed = intake.streamed
-        job = OutcomePass(scorer, grid, sums, str(streamed.target), streamed.weighing)
-        return one_pass(streamed.stream.parts, job)
+        return _counted_stream(intake.streamed, scorer, grid, sums)
     total, n, table = Outcomes.none(grid, sums), len(intake.y), as_table(intake.X)
     X: Any = np.asarray(intake.X) if table is None else None
     for start in range(0, n, BATCH):
@@ -310,10 +316,25 @@ def _counted(intake: Intake, scorer: Scoring, grid: Grid, sums: int) -> Outcomes
     return total
 
 
+def _counted_stream(streamed: Streamed, scorer: Scoring, grid: Grid, sums: int) -> Outcomes:
+    """The exact sums of streamed rows; refused where they are not those that were counted: a row could count twice."""
+    weighing, tally = streamed.weighing, None
+    if weighing is not None and weighing.counts is not None:
+        tally = Tally(streamed.units)
+        weighing = replace(weighing, tally=tally)
+    job = OutcomePass(scorer, grid, sums, str(streamed.target), weighing)
+    outcomes = one_pass(streamed.stream.parts, job)
+    if outcomes.rows != streamed.count:
+        raise row_count_error("all parts", streamed.count, outcomes.rows)
+    if tally is not None:
+        tally.check()
+    return outcomes
+
+
 def _batch(scorer: Scoring, grid: Grid, rows: Any, y: Target, weights: Any, at: slice) -> Outcomes:
     """The sums of one batch."""
     labels = scorer.labels(y)
-    codes = y.as_float() if labels is None else codes_of(labels)
+    codes = finite(y.as_float()) if labels is None else codes_of(labels)
     return Outcomes.of(grid, scorer.scores(rows, at, len(y), labels), codes, weights)
 
 
@@ -353,5 +374,5 @@ class OutcomePass:
 
     def load(self, data: bytes) -> Outcomes:
         """The sums from bytes."""
-        lost, *rest = (int(part) for part in data.split())
-        return Outcomes(np.array(rest[self.sums :], np.int64), tuple(rest[: self.sums]), lost)
+        lost, rows, *rest = (int(part) for part in data.split())
+        return Outcomes(np.array(rest[self.sums :], np.int64), tuple(rest[: self.sums]), lost, rows)

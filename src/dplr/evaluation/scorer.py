@@ -14,8 +14,11 @@ from dplr._kit.validation import real_number, sentence
 from dplr.evaluation.grids import ClassGrid, ErrorGrid, ScoreGrid
 from dplr.evaluation.law import Grid
 from dplr.rows import LabelRule, Labels, Target, as_target
+from dplr.rows.tables.target import as_float
 
 Matrix = NDArray[np.float64]
+# Probabilities may be this far outside [0, 1] by rounding; what is farther is no probability.
+_ROUNDING = 1e-6
 
 
 class Answer(Enum):
@@ -106,14 +109,35 @@ class Scorer:
             codes = codes_of(self.rule.of(as_target(answers)))
             return _checked(codes, (count,))
         if labels is None:
-            return _checked(
-                as_target(np.ravel(answers) if isinstance(answers, np.ndarray) else answers).as_float(), (count,)
-            )
-        k = len(labels.classes)
-        values = np.asarray(answers, np.float64)
+            numbers = as_target(np.ravel(answers) if isinstance(answers, np.ndarray) else answers).as_float()
+            return finite(_checked(numbers, (count,)))
+        k, values = len(labels.classes), _probabilities(_floats(answers))
         if k == 2:
             return _checked(values[:, 1] if values.ndim == 2 and values.shape[1:] == (2,) else values, (count,))
         return _checked(values, (count, k))
+
+
+def finite(values: Matrix) -> Matrix:
+    """The numbers, NaN for infinite ones."""
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def _probabilities(values: Matrix) -> Matrix:
+    """The probabilities, NaN for what is none: log odds would all count as 0 or 1."""
+    return np.where((values >= -_ROUNDING) & (values <= 1 + _ROUNDING), values, np.nan)
+
+
+def _floats(answers: Any) -> Matrix:
+    """Answers as float64, each by itself; NaN for what is missing or not a number."""
+    values = _values(answers)
+    if values.dtype.kind in "biuf":
+        return np.asarray(values, np.float64)
+    return np.fromiter((as_float(value) for value in values.ravel()), np.float64, values.size).reshape(values.shape)
+
+
+def _values(answers: Any) -> NDArray[Any]:
+    """Answers as an array, whose type is declared: of a sequence, NumPy would choose it from all answers together."""
+    return np.array(answers, object) if isinstance(answers, Sequence) else np.asarray(answers)
 
 
 def _checked(values: Matrix, shape: tuple[int, ...]) -> Matrix:
@@ -162,7 +186,7 @@ def scorer_of(model: Any, classes: Sequence[Any] | None, target_bounds: Any, dec
 
 def _array(model: Any) -> Any:
     """Answers of all rows as an array."""
-    values = np.asarray(model)
+    values = _values(model)
     if values.ndim not in (1, 2) or not len(values):
         rule = "must be a model with `predict`, a function of a batch of rows, or an array of its answers"
         raise TypeError(sentence("model", rule, type(model).__name__))
@@ -178,6 +202,6 @@ def _bounds(target_bounds: Any) -> tuple[float, float]:
     except (TypeError, ValueError):
         raise TypeError(sentence("target_bounds", "must be a pair (low, high)", target_bounds)) from None
     low, high = real_number("target_bounds", low), real_number("target_bounds", high)
-    if not (np.isfinite(low) and np.isfinite(high) and low < high):
-        raise ValueError(sentence("target_bounds", "must be finite, and rise", target_bounds))
+    if not (low < high and np.isfinite(high - low)):
+        raise ValueError(sentence("target_bounds", "must be finite, as their difference is, and rise", target_bounds))
     return low, high

@@ -28,16 +28,18 @@ class Outcomes:
     counts : (cells,) weights of the rows of each cell, in units of 2^-30.
     sums : (k,) of weight times number, Python integers in units of 2^-50.
     lost : how many rows have no score or no outcome, for the data holder.
+    rows : how many rows there are, with those that are lost.
     """
 
     counts: NDArray[np.int64]
     sums: tuple[int, ...]
     lost: int
+    rows: int
 
     @classmethod
     def none(cls, grid: Grid, sums: int) -> Outcomes:
         """No rows."""
-        return cls(np.zeros(grid.size, np.int64), (0,) * sums, 0)
+        return cls(np.zeros(grid.size, np.int64), (0,) * sums, 0, 0)
 
     @classmethod
     def of(
@@ -62,12 +64,12 @@ class Outcomes:
         counts = np.bincount(cells[is_counted], units[is_counted], grid.size).astype(np.int64)
         high, low = units >> _HALF, units & ((1 << _HALF) - 1)
         sums = [(int(one) << _HALF) + int(two) for one, two in zip(high @ numbers, low @ numbers, strict=True)]
-        return cls(counts, tuple(sums), int(len(cells) - is_counted.sum()))
+        return cls(counts, tuple(sums), int(len(cells) - is_counted.sum()), len(cells))
 
     def __add__(self, other: Outcomes) -> Outcomes:
         """The sums of both."""
         sums = tuple(one + two for one, two in zip(self.sums, other.sums, strict=True))
-        return Outcomes(self.counts + other.counts, sums, self.lost + other.lost)
+        return Outcomes(self.counts + other.counts, sums, self.lost + other.lost, self.rows + other.rows)
 
     def totals(self) -> Iterator[Total]:
         """The counts, and each sum, as exact totals; then the count of all rows."""
@@ -78,7 +80,7 @@ class Outcomes:
 
     def dump(self) -> bytes:
         """The integers as text."""
-        return " ".join(map(str, itertools.chain([self.lost], self.sums, self.counts.tolist()))).encode()
+        return " ".join(map(str, itertools.chain([self.lost, self.rows], self.sums, self.counts.tolist()))).encode()
 
 
 def _total(values: list[int], exponent: int) -> Total:

@@ -1,0 +1,175 @@
+"""Rows, answers and declarations that must not move a release, or a reading of it, by more than was promised."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dplr
+from dplr.rows.streams.engines.lazy import LazyPart
+from dplr.rows.streams.parts import LocalParts
+
+ROWS = 300
+APART, TOGETHER = np.arange(ROWS), np.zeros(ROWS, int)  # an id for each row; and all rows of one person
+
+
+def stream(first, then):
+    """A query that gives other rows when it is read for the second time."""
+    tables = [pd.DataFrame({"who": ids, "x": 0.5, "y": np.arange(len(ids)) % 2}) for ids in (first, then)]
+    readings = iter(tables)
+
+    def read(columns):
+        table = next(readings)
+        yield table if columns is None else table[list(columns)]
+
+    return dplr.Stream(LocalParts([LazyPart(read, "a query")], tables[0][:0]))
+
+
+def score(rows):
+    return np.asarray(rows)[:, 0]
+
+
+def test_streamed_rows_that_change_after_they_were_counted_are_refused_before_noise_is_drawn(tmp_path):
+    ledger = dplr.Ledger(tmp_path / "budget.db", eps=5.0, unit="who")
+    options = {"eps": 1.0, "ledger": ledger, "person": "who"}
+    with pytest.raises(RuntimeError, match="a person has more than were counted"):
+        dplr.evaluate(score, stream(APART, TOGETHER), "y", **options)
+    with pytest.raises(ValueError, match="600 rows instead of 300"):
+        dplr.evaluate(score, stream(APART, np.repeat(APART, 2)), "y", **options)
+    assert [entry.state for entry in ledger.entries()] == ["refunded"] * 2
+
+
+def test_a_stream_of_rows_that_grows_is_refused():
+    rows = stream(APART, np.repeat(APART, 2))
+    with pytest.raises(ValueError, match="600 rows instead of 300"):
+        dplr.evaluate(lambda rows: np.asarray(rows)[:, 1], rows, "y", eps=1.0)
+
+
+def strict(tmp_path, name="budget.db"):
+    return dplr.Ledger(tmp_path / name, eps=1e9, strict=True)
+
+
+@pytest.mark.parametrize("other", ["a", None, [1, 2], 10**400], ids=["text", "nothing", "a list", "beyond floats"])
+def test_one_answer_of_another_type_moves_no_other_row(other, tmp_path):
+    """With a strict ledger, where no row is refused: the row without an answer counts nowhere, the others as before."""
+    y = [0, 1] * 50
+    for number, (answers, options) in enumerate((([0, 1] * 50, {"decisions": True}), ([0.2, 0.8] * 50, {}))):
+        answers[3] = other
+        ledger = strict(tmp_path, f"{number}.db")
+        result = dplr.evaluate(answers, None, y, eps=100.0, classes=(0, 1), ledger=ledger, **options)
+        assert 98.5 < result.released_["cells"].sum() < 100.5
+
+
+def test_bounds_whose_difference_is_no_number_are_refused():
+    with pytest.raises(ValueError, match="difference"):
+        dplr.evaluate(np.zeros(9), None, np.zeros(9), eps=1.0, target_bounds=(-1.2e308, 1.2e308))
+
+
+class Decided:
+    def __init__(self, classes):
+        self.classes_ = np.array(list(classes))
+
+    def predict(self, rows):
+        return np.array(["b"] * len(rows))
+
+
+def test_two_models_of_other_labels_are_refused():
+    """The first label of one would count as the first of the other."""
+    X, y = np.zeros((9, 1)), np.array(["b"] * 9)
+    with pytest.raises(ValueError, match="`b` must decide among the labels of a"):
+        dplr.evaluate_pair(Decided("ab"), Decided("bc"), X, y, eps=1.0)
+
+
+@pytest.mark.parametrize("entries", [90, 200])
+def test_a_holdout_refuses_columns_of_another_length(entries, tmp_path):
+    X, ledger = np.random.default_rng(0).uniform(0, 1, (100, 1)), dplr.Ledger(tmp_path / "budget.db", eps=1.0)
+    options = {"bounds": dplr.Bounds([(0, 1)]), "eps": 1.0, "holdout": 0.2, "ledger": ledger}
+    with pytest.raises(ValueError, match=f"`y` must have one entry for each of 100 rows; got {entries}"):
+        dplr.fit(X, np.zeros(entries), **options)
+    with pytest.raises(ValueError, match=f"`sample_weight` must have one entry for each of 100 rows; got {entries}"):
+        dplr.fit(X, np.zeros(100), sample_weight=np.ones(entries), weight_bounds=(0, 1), **options)
+    assert not ledger.entries()
+
+
+def test_shares_of_few_rows_have_intervals_of_wilson():
+    """Ten right answers of ten do not show that the eleventh is right."""
+    result = dplr.evaluate(np.repeat([0.1, 0.9], 5), None, np.repeat([0, 1], 5), eps=np.inf)
+    for name, rows in (("accuracy", 10), ("recall", 5), ("specificity", 5), ("precision", 5)):
+        one = result.measures[name]
+        assert (one.estimate, one.upper) == (1.0, 1.0)
+        assert one.lower == pytest.approx(rows / (rows + 1.959964**2), rel=1e-6)
+    assert result.prevalence.lower == pytest.approx(0.2366, abs=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore:rng is set")
+@pytest.mark.parametrize(("rows", "share", "eps"), [(5000, 2e-4, 100.0), (100, 0.02, 1.0), (100, 0.02, 100.0)])
+def test_intervals_hold_shares_near_nothing(rows, share, eps):
+    rng, times = np.random.default_rng(3), 400
+    held = 0
+    for seed in range(times):
+        y = rng.random(rows) < share
+        one = dplr.evaluate(np.full(rows, 0.3), None, y, eps=eps, rng=seed).prevalence
+        held += one.lower <= share <= one.upper
+    assert held / times > 0.95 - 5 * (0.95 * 0.05 / times) ** 0.5
+
+
+def test_rows_that_a_strict_ledger_leaves_out_do_not_bend_the_others(tmp_path):
+    """Three of ten rows have no outcome: measures are those of the other rows, and n_rows is no denominator."""
+    rng, n = np.random.default_rng(0), 20_000
+    scores = rng.uniform(size=n)
+    y, lost = (rng.uniform(size=n) < scores) * 1.0, np.arange(n) < 6000
+    numbers = 100 * scores + rng.normal(0, 5, n)
+    exact = ((scores > 0.5) == y)[~lost].mean()
+    y[lost], numbers[lost] = np.nan, np.nan
+    labels = dplr.evaluate(scores, None, y, eps=10.0, ledger=strict(tmp_path, "labels.db"))
+    assert abs(labels.accuracy.estimate - exact) < 6 * labels.accuracy.noise_sd
+    options = {"eps": 10.0, "target_bounds": (-20, 120)}
+    of_numbers = dplr.evaluate(100 * scores, None, numbers, ledger=strict(tmp_path, "numbers.db"), **options)
+    errors = (numbers - 100 * scores)[~lost]
+    assert abs(of_numbers.rmse.estimate - np.sqrt((errors**2).mean())) < 6 * of_numbers.rmse.noise_sd
+    assert abs(of_numbers.mae.estimate - np.abs(errors).mean()) < 6 * of_numbers.mae.noise_sd
+    models = 100 * scores + 5, 100 * scores
+    pair = dplr.evaluate_pair(*models, None, numbers, ledger=strict(tmp_path, "pair.db"), **options)
+    assert pair.is_better("r2")
+    assert any("left out" in fact for fact in labels.privacy_.assumptions)
+
+
+@pytest.mark.parametrize("answer", [-7.0, 1.5, np.inf, -np.inf])
+def test_answers_that_are_no_probabilities_are_refused(answer):
+    """Log odds taken for probabilities would all count as 0 or 1."""
+    scores, y = np.full(90, 0.5), np.arange(90) % 3
+    scores[4] = answer
+    with pytest.raises(ValueError, match="1 rows without one"):
+        dplr.evaluate(scores, None, y % 2, eps=1.0)
+    with pytest.raises(ValueError, match="1 rows without one"):
+        dplr.evaluate(np.stack([scores] * 3, axis=1), None, y, eps=1.0, classes=(0, 1, 2))
+    with pytest.raises(ValueError, match="1 rows without one"):
+        dplr.evaluate_pair(scores, np.zeros(90), None, y % 2, eps=1.0)
+    dplr.evaluate(np.full(90, 1 + 1e-9), None, y % 2, eps=1.0)  # a rounding error
+
+
+def test_infinite_numbers_are_refused():
+    y = np.r_[np.zeros(9), np.inf]
+    for model, target in ((np.zeros(10), y), (y, np.zeros(10))):
+        with pytest.raises(ValueError, match="1 rows without one"):
+            dplr.evaluate(model, None, target, eps=1.0, target_bounds=(0, 1))
+        with pytest.raises(ValueError, match="1 rows without one"):
+            dplr.evaluate_pair(model, np.zeros(10), None, target, eps=1.0, target_bounds=(0, 1))
+
+
+def test_the_table_of_a_holdout_is_one_that_the_model_was_fitted_to():
+    X = pd.DataFrame({"x": np.linspace(0, 1, 200)})
+    y = np.arange(200) % 2
+    model = dplr.fit(X, y, bounds={"x": (0, 1)}, eps=1.0, holdout=0.2)
+    with pytest.raises(ValueError, match="the model was not fitted to"):
+        model.evaluate(X, y, eps=1.0)
+
+
+def test_no_fault_of_an_evaluation_loses_a_fit_that_was_paid_for(monkeypatch):
+    def broken(*args, **options):
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr("dplr.estimators._holdout.evaluate", broken)
+    X = np.linspace(0, 1, 200)[:, np.newaxis]
+    with pytest.warns(dplr.DataWarning, match="broken"):
+        model = dplr.fit(X, np.arange(200) % 2, bounds=dplr.Bounds([(0, 1)]), eps=1.0, holdout=0.2)
+    assert model.evaluation_ is None
