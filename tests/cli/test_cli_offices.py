@@ -186,7 +186,8 @@ def test_an_ended_process_leaves_no_rows(folder, end):
     code = "import sys\nfrom dplr.__main__ import main\nsys.argv = ['dplr', *sys.argv[1:]]\nmain()"
     environment = {**os.environ, "TMPDIR": str(folder / "temporary")}
     process = subprocess.Popen([sys.executable, "-c", code, "fit", "-", *OPTIONS, "-o", "model.json"], env=environment,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # fmt: skip  # a shell's background ignores it
     process.stdin.write(pathlib.Path("people.csv").read_bytes())
     process.stdin.flush()
     until = time.monotonic() + 60
