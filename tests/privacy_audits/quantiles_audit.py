@@ -22,7 +22,7 @@ from dplr.quantiles.levels import frequent_texts
 from dplr.quantiles.release import planned
 from dplr.quantiles.selection import chosen_range
 
-EPS, RECORDS = 2.0, 300
+EPS, RECORDS = 2.0, 400
 NAN, INF = float("nan"), float("inf")
 # Values of the record in which neighbours differ.
 VALUES = (-INF, -50.0, 0.1, 1.0, 30.0, 1e4, INF, NAN)
