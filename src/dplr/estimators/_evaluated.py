@@ -48,7 +48,7 @@ class Evaluated:
             A parameter or the rows break a rule, or X is the very table that `fit` saw in this process. No noise was
             drawn, and nothing was spent.
         BudgetExceeded
-            The ledger cannot pay. No row was read, and nothing was spent.
+            The ledger cannot pay. No noise was drawn, and nothing was spent.
 
         Privacy
         -------

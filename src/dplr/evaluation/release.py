@@ -142,7 +142,7 @@ def evaluate(
     ValueError, TypeError
         A parameter or the rows break a rule. No noise was drawn, and nothing was spent.
     BudgetExceeded
-        The ledger cannot pay. No row was read, and nothing was spent.
+        The ledger cannot pay. No noise was drawn, and nothing was spent.
 
     Privacy
     -------

@@ -103,7 +103,7 @@ def learn_bounds(
     ValueError, TypeError
         A parameter or the table breaks a rule, or n eps is too small for so many columns. Nothing was spent.
     BudgetExceeded
-        The ledger cannot pay. No row was read, and nothing was spent.
+        The ledger cannot pay. No noise was drawn, and nothing was spent.
 
     Privacy
     -------
@@ -121,8 +121,7 @@ def learn_bounds(
     -----
     The median of a column is chosen first, then each bound among round numbers around it, all by the exponential
     mechanism: a bound is the less likely the more records beyond it exceed the share allowed, and the farther out it
-    is. The lack of data is no obstacle far out, so that no range must be known before. Bounds of dates are days since
-    1970-01-01, those of durations days.
+    is. So no range need be known before. Bounds of dates are days since 1970-01-01, those of durations days.
 
     References
     ----------
