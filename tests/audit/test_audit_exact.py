@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import optimize, special, stats
 
-from dplr.audit import (
+from dplr.auditing import (
     HuberSVM,
     Logistic,
     SoftHuber,

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 import dplr
-from dplr.audit import HuberSVM, Logistic, SoftHuber, SoftLogistic, log_density, log_density_ratio, search
+from dplr.auditing import HuberSVM, Logistic, SoftHuber, SoftLogistic, log_density, log_density_ratio, search
 from dplr.bounds.scaling import layout_prep
 from dplr.mechanisms.perturbation.noise import soft_logistic_loss
 from dplr.mechanisms.perturbation.ridge import gauge_deviations, gauge_ridges

@@ -12,7 +12,7 @@ from pyarrow import dataset
 from scipy import optimize, special
 
 import dplr
-from dplr.audit import eps_lower_bound
+from dplr.auditing import eps_lower_bound
 from dplr.bounds.scaling import box_prep
 from dplr.inference.intervals import intervals
 from dplr.inference.sampling import positive_part

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression as ScikitLogisticRegression
 
 import dplr
 import fits as fitting
-from dplr.audit import SoftHuber, SoftLogistic
+from dplr.auditing import SoftHuber, SoftLogistic
 from dplr.bounds.scaling import ball_prep
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms.perturbation import minimisation as erm

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from dplr.audit import Logistic, SoftLogistic, log_density
+from dplr.auditing import Logistic, SoftLogistic, log_density
 from dplr.fitting.one_vs_rest import plan_models
 from dplr.mechanisms import ObjectivePerturbation
 from dplr.privacy.guarantees import Neighbouring

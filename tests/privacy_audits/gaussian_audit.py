@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dplr.audit import Logistic, SoftHuber, SoftLogistic, hockey_stick
+from dplr.auditing import Logistic, SoftHuber, SoftLogistic, hockey_stick
 from dplr.mechanisms import ObjectivePerturbation
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.geometry import Geometry

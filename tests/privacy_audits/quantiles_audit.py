@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 import dplr
-from dplr.audit import eps_lower_bound
+from dplr.auditing import eps_lower_bound
 from dplr.quantiles import selection
 from dplr.quantiles.law import OUTSIDE, UNITS
 from dplr.quantiles.levels import frequent_texts

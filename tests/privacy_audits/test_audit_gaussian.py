@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dplr.audit import hockey_stick
+from dplr.auditing import hockey_stick
 from dplr.mechanisms import ObjectivePerturbation
 from gaussian_audit import ADDED, CASES, REPLACED, TOLERANCE_SHARE, Case, measure
 from patched_copy import measure_on_a_patched_copy

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import dplr
-from dplr.audit import HuberSVM, Logistic, SoftHuber, SoftLogistic, hockey_stick, search
+from dplr.auditing import HuberSVM, Logistic, SoftHuber, SoftLogistic, hockey_stick, search
 from dplr.mechanisms import ObjectivePerturbation, OutputPerturbation
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.geometry import Geometry

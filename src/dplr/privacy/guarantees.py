@@ -108,7 +108,7 @@ class Gaussian:
 
     See Also
     --------
-    dplr.audit.gaussian_eps : The eps that mu implies at a delta.
+    dplr.auditing.gaussian_eps : The eps that mu implies at a delta.
 
     References
     ----------

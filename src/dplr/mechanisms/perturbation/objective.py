@@ -95,7 +95,7 @@ class ObjectivePerturbation(Tabled):
     --------
     dplr.fit : Takes it as `mechanism`; its shorthand is `"objective"`.
     dplr.ScoreRelease : Log odds with intervals, for delta > 0.
-    dplr.audit.log_density : The exact density of what it releases.
+    dplr.auditing.log_density : The exact density of what it releases.
 
     References
     ----------

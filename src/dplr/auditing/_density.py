@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dplr._kit.validation import check_choice, real_number, sentence
-from dplr.audit._losses import Array, MarginLoss
+from dplr.auditing._losses import Array, MarginLoss
 
 LAWS = ("gamma", "gaussian", "gauge")
 # Half-width and number of columns of each group of columns, in their order.
@@ -33,7 +33,7 @@ def minimiser(X: ArrayLike, y: ArrayLike, *, loss: MarginLoss, ridge: ArrayLike,
         Rows; leading axes are separate problems.
     y : array-like of shape (..., n)
         Targets.
-    loss : dplr.audit.MarginLoss
+    loss : dplr.auditing.MarginLoss
         The loss.
     ridge : float or array-like of shape (d,)
         Lam > 0 of the sum form, which is l2 * n_rows: one for all coefficients, or one for each.
@@ -58,12 +58,12 @@ def minimiser(X: ArrayLike, y: ArrayLike, *, loss: MarginLoss, ridge: ArrayLike,
 
     See Also
     --------
-    dplr.audit.log_density : What noise makes of it.
+    dplr.auditing.log_density : What noise makes of it.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from dplr.audit import Logistic, minimiser
+    >>> from dplr.auditing import Logistic, minimiser
     >>> coef = minimiser([[1.0]], [1.0], loss=Logistic(), ridge=0.25)
     >>> print(coef.round(6), (1 / (1 + np.exp(coef)) - 0.25 * coef).round(6))
     [1.042597] [0.]
@@ -120,7 +120,7 @@ def log_density(
     coef : array-like of shape (..., d)
         Released coefficients. Leading axes of all arguments broadcast: one data set at many `coef`, or many data sets
         each at its own.
-    loss : dplr.audit.MarginLoss
+    loss : dplr.auditing.MarginLoss
         `Logistic()`, `HuberSVM(width)`, `SoftLogistic(cut)`, `SoftHuber(width)`, or your own.
     ridge : float or array-like of shape (d,)
         Lam > 0 of the sum form, which is l2 * n_rows: one for all coefficients, or one for each.
@@ -154,7 +154,7 @@ def log_density(
 
     See Also
     --------
-    dplr.audit.log_density_ratio : The privacy loss of two data sets.
+    dplr.auditing.log_density_ratio : The privacy loss of two data sets.
 
     References
     ----------
@@ -165,7 +165,7 @@ def log_density(
     The density of one coefficient integrates to one:
 
     >>> import numpy as np
-    >>> from dplr.audit import Logistic, log_density
+    >>> from dplr.auditing import Logistic, log_density
     >>> w = np.linspace(-300, 300, 200_001)
     >>> log_f = log_density([[1.0]], [1.0], w[:, None], loss=Logistic(), ridge=0.5, scale=2.0)
     >>> print(f"{np.exp(log_f).sum() * (w[1] - w[0]):.6f}")
@@ -219,7 +219,7 @@ def log_density_ratio(
         Targets of its neighbour.
     coef : array-like of shape (..., d)
         Released coefficients, as in `log_density`.
-    loss : dplr.audit.MarginLoss
+    loss : dplr.auditing.MarginLoss
         The loss.
     ridge : float or array-like of shape (d,)
         Lam > 0 of the sum form, the same for both.
@@ -250,8 +250,8 @@ def log_density_ratio(
 
     See Also
     --------
-    dplr.audit.search : Looks for the worst pair of neighbours.
-    dplr.audit.hockey_stick : The delta of a pair.
+    dplr.auditing.search : Looks for the worst pair of neighbours.
+    dplr.auditing.hockey_stick : The delta of a pair.
 
     References
     ----------
@@ -262,7 +262,7 @@ def log_density_ratio(
     CM08, Algorithm 2, as printed, at eps = 0.1 and n * lambda = 0.01, on one row; far above 0.1:
 
     >>> import numpy as np
-    >>> from dplr.audit import Logistic, log_density_ratio
+    >>> from dplr.auditing import Logistic, log_density_ratio
     >>> w = np.linspace(-5, 5, 100_001)[:, None]
     >>> ratios = log_density_ratio([[1.0]], [1.0], [[0.0]], [1.0], w, loss=Logistic(), ridge=0.01, scale=2 / 0.1)
     >>> print(f"{np.abs(ratios).max():.3f}")

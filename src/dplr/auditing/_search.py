@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dplr._kit.validation import check_choice, check_count, real_number, sentence
-from dplr.audit._density import Body, log_density_ratio
-from dplr.audit._losses import Array, MarginLoss
+from dplr.auditing._density import Body, log_density_ratio
+from dplr.auditing._losses import Array, MarginLoss
 from dplr.privacy.guarantees import Neighbouring
 
 # This share of the pairs is drawn at random; the rest are children of the worst ones so far.
@@ -45,11 +45,11 @@ class WorstPair:
 
     See Also
     --------
-    dplr.audit.search : Finds it.
+    dplr.auditing.search : Finds it.
 
     Examples
     --------
-    >>> from dplr.audit import Logistic, search
+    >>> from dplr.auditing import Logistic, search
     >>> found = search(1, loss=Logistic(), ridge=2.0, scale=2.0, pairs=1000)
     >>> found.pairs >= 1000, found.coef.shape
     (True, (1,))
@@ -146,7 +146,7 @@ def search(
     ----------
     d : int
         Columns of X, without the intercept.
-    loss : dplr.audit.MarginLoss
+    loss : dplr.auditing.MarginLoss
         The loss.
     ridge : float or array-like of shape (d,)
         Lam > 0 of the sum form, which is l2 * n_rows.
@@ -175,7 +175,7 @@ def search(
 
     Returns
     -------
-    dplr.audit.WorstPair
+    dplr.auditing.WorstPair
         The pair with the largest log density ratio.
 
     Raises
@@ -189,13 +189,13 @@ def search(
 
     See Also
     --------
-    dplr.audit.log_density_ratio : The ratio of one pair.
+    dplr.auditing.log_density_ratio : The ratio of one pair.
 
     Examples
     --------
     CM08, Algorithm 2, as printed at eps = 1 (scale 2 R / eps): private at n * lambda = 2, and not at 0.1.
 
-    >>> from dplr.audit import Logistic, search
+    >>> from dplr.auditing import Logistic, search
     >>> for ridge in (2.0, 0.1):
     ...     found = search(2, loss=Logistic(), ridge=ridge, scale=2.0, pairs=20_000)
     ...     print(ridge, found.log_ratio <= 1)

@@ -6,11 +6,11 @@ from one event, `mu_lower_bound` with `gaussian_eps` for Gaussian noise. A log r
 eps proves the claim wrong; nothing here can prove one right.
 """
 
-from dplr.audit._density import log_density, log_density_ratio, minimiser
-from dplr.audit._hockey_stick import hockey_stick
-from dplr.audit._losses import HuberSVM, Logistic, MarginLoss, SoftHuber, SoftLogistic
-from dplr.audit._sampled import eps_lower_bound, gaussian_eps, mu_lower_bound
-from dplr.audit._search import WorstPair, search
+from dplr.auditing._density import log_density, log_density_ratio, minimiser
+from dplr.auditing._hockey_stick import hockey_stick
+from dplr.auditing._losses import HuberSVM, Logistic, MarginLoss, SoftHuber, SoftLogistic
+from dplr.auditing._sampled import eps_lower_bound, gaussian_eps, mu_lower_bound
+from dplr.auditing._search import WorstPair, search
 
 __all__ = [
     "HuberSVM",

@@ -27,11 +27,11 @@ class MarginLoss(Protocol):
 
     See Also
     --------
-    dplr.audit.Logistic : The logistic loss.
+    dplr.auditing.Logistic : The logistic loss.
 
     Examples
     --------
-    >>> from dplr.audit import Logistic, MarginLoss
+    >>> from dplr.auditing import Logistic, MarginLoss
     >>> loss: MarginLoss = Logistic()
     >>> print(loss.weight(0.0, 1.0))
     0.25
@@ -92,7 +92,7 @@ class Logistic:
 
     See Also
     --------
-    dplr.audit.log_density : Takes it as `loss`.
+    dplr.auditing.log_density : Takes it as `loss`.
 
     References
     ----------
@@ -100,7 +100,7 @@ class Logistic:
 
     Examples
     --------
-    >>> from dplr.audit import Logistic
+    >>> from dplr.auditing import Logistic
     >>> print(Logistic().residual(0.0, 1.0), Logistic().weight(0.0, 1.0))
     -0.5 0.25
     """
@@ -165,7 +165,7 @@ class HuberSVM:
 
     See Also
     --------
-    dplr.audit.log_density : Takes it as `loss`.
+    dplr.auditing.log_density : Takes it as `loss`.
 
     References
     ----------
@@ -174,7 +174,7 @@ class HuberSVM:
     Examples
     --------
     >>> import numpy as np
-    >>> from dplr.audit import HuberSVM
+    >>> from dplr.auditing import HuberSVM
     >>> HuberSVM(0.5).weight(np.array([1.0, 3.0]), np.array([1.0, 1.0]))
     array([1., 0.])
     """
@@ -242,7 +242,7 @@ class SoftLogistic:
 
     See Also
     --------
-    dplr.audit.log_density : Takes it as `loss`.
+    dplr.auditing.log_density : Takes it as `loss`.
 
     References
     ----------
@@ -250,7 +250,7 @@ class SoftLogistic:
 
     Examples
     --------
-    >>> from dplr.audit import SoftLogistic
+    >>> from dplr.auditing import SoftLogistic
     >>> print(f"{SoftLogistic(0.5).residual(-50.0, 1.0):.3f}")
     -0.500
     """
@@ -325,7 +325,7 @@ class SoftHuber:
 
     See Also
     --------
-    dplr.audit.log_density : Takes it as `loss`.
+    dplr.auditing.log_density : Takes it as `loss`.
 
     References
     ----------
@@ -333,7 +333,7 @@ class SoftHuber:
 
     Examples
     --------
-    >>> from dplr.audit import SoftHuber
+    >>> from dplr.auditing import SoftHuber
     >>> print(SoftHuber(0.5).weight(1.0, 1.0))
     1.0
     """

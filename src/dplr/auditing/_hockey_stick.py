@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from dplr._kit.validation import check_choice, check_count, sentence
-from dplr.audit._density import LAWS, MECHANISMS, log_density, minimiser
-from dplr.audit._losses import MarginLoss
+from dplr.auditing._density import LAWS, MECHANISMS, log_density, minimiser
+from dplr.auditing._losses import MarginLoss
 
 _MOST_COLUMNS = 2
 # The grid reaches as far as the norm of the noise does, except with this probability.
@@ -50,7 +50,7 @@ def hockey_stick(
         Targets of the other data set.
     eps : float
         Privacy loss; -inf gives the mass of f, which is 1 up to the error of the rule.
-    loss : dplr.audit.MarginLoss
+    loss : dplr.auditing.MarginLoss
         The loss.
     ridge : float
         Lam > 0 of the sum form, which is l2 * n_rows.
@@ -81,13 +81,13 @@ def hockey_stick(
 
     See Also
     --------
-    dplr.audit.log_density_ratio : The privacy loss itself.
+    dplr.auditing.log_density_ratio : The privacy loss itself.
 
     Examples
     --------
     CM08, Algorithm 2, as printed at eps = 1 and n * lambda = 0.01: not even (1, 0.15)-private.
 
-    >>> from dplr.audit import Logistic, hockey_stick
+    >>> from dplr.auditing import Logistic, hockey_stick
     >>> pair = ([[1.0]], [1.0], [[0.0]], [1.0])
     >>> delta = hockey_stick(*pair, eps=1.0, loss=Logistic(), ridge=0.01, scale=2.0, law="gamma", points=100_001)
     >>> print(f"{delta:.3f}")

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from dplr._kit.validation import real_number, sentence
-from dplr.audit._losses import Array
+from dplr.auditing._losses import Array
 from dplr.privacy import gaussian
 
 _THRESHOLDS = 97
@@ -52,7 +52,7 @@ def eps_lower_bound(
 
     See Also
     --------
-    dplr.audit.mu_lower_bound : For Gaussian noise alone.
+    dplr.auditing.mu_lower_bound : For Gaussian noise alone.
 
     References
     ----------
@@ -63,7 +63,7 @@ def eps_lower_bound(
     Laplace noise of scale 1 on two numbers that are 1 apart:
 
     >>> import numpy as np
-    >>> from dplr.audit import eps_lower_bound
+    >>> from dplr.auditing import eps_lower_bound
     >>> rng = np.random.default_rng(0)
     >>> noise = rng.laplace(size=(2, 100_000))
     >>> 0.9 < eps_lower_bound(noise[0] + 1, noise[1]) < 1
@@ -115,7 +115,7 @@ def mu_lower_bound(positive: ArrayLike, negative: ArrayLike, *, confidence: floa
 
     See Also
     --------
-    dplr.audit.gaussian_eps : The eps that a mu implies.
+    dplr.auditing.gaussian_eps : The eps that a mu implies.
 
     References
     ----------
@@ -124,7 +124,7 @@ def mu_lower_bound(positive: ArrayLike, negative: ArrayLike, *, confidence: floa
     Examples
     --------
     >>> import numpy as np
-    >>> from dplr.audit import mu_lower_bound
+    >>> from dplr.auditing import mu_lower_bound
     >>> rng = np.random.default_rng(0)
     >>> noise = rng.normal(size=(2, 100_000))
     >>> 0.9 < mu_lower_bound(noise[0] + 1, noise[1]) < 1
@@ -164,7 +164,7 @@ def gaussian_eps(mu: float, delta: float) -> float:
 
     See Also
     --------
-    dplr.audit.mu_lower_bound : A lower bound of mu from releases.
+    dplr.auditing.mu_lower_bound : A lower bound of mu from releases.
 
     References
     ----------
@@ -172,7 +172,7 @@ def gaussian_eps(mu: float, delta: float) -> float:
 
     Examples
     --------
-    >>> from dplr.audit import gaussian_eps
+    >>> from dplr.auditing import gaussian_eps
     >>> print(f"{gaussian_eps(1 / 4.2247, 1e-6):.3f}")
     1.000
     """
