@@ -9,6 +9,7 @@ from dplr._kit.warnings import DataWarning, PrivacyWarning, UtilityWarning
 
 if TYPE_CHECKING:
     from dplr._kit.versions import show_versions
+    from dplr.auditor import audit
     from dplr.bounds.declared import Bounds
     from dplr.estimators import (
         BoundsEncoder,
@@ -109,6 +110,7 @@ __all__ = [
     "Survey",
     "UnitBall",
     "UtilityWarning",
+    "audit",
     "check",
     "compare",
     "evaluate",
@@ -175,6 +177,7 @@ _HOMES = {
     "ScoreTest": "dplr.inference.intervals",
     "Survey": "dplr.rows.tables.survey",
     "UnitBall": "dplr.estimators",
+    "audit": "dplr.auditor",
     "check": "dplr.fitting.checking",
     "compare": "dplr.estimators",
     "evaluate": "dplr.evaluation",

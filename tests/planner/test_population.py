@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 import dplr
+from dplr.bounds.coding import coded_bounds
 from dplr.bounds.kinds import Numeric
-from dplr.planner.population import MadeUp, coded_bounds, halves, read_sample
+from dplr.planner.population import MadeUp, halves, read_sample
 from dplr.rows.tables.encoder import Encoder
 from planned_facts import facts_of
 

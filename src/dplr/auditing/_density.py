@@ -181,10 +181,10 @@ def log_density(
     if coef.shape[-1:] != X.shape[-1:]:
         raise ValueError(sentence("coef", f"must have {X.shape[-1]} entries on its last axis, as X has", coef.shape))
     if mechanism == "output":
-        return _log_noise(coef - minimiser(X, y, loss=loss, ridge=ridge, w0=start), scale, law, body)
+        return log_noise(coef - minimiser(X, y, loss=loss, ridge=ridge, w0=start), scale, law, body)
     gradient, hessian = _derivatives(X, y, coef, start, loss, ridge)
     log_jacobian: Array = np.linalg.slogdet(hessian)[1]
-    return _log_noise(gradient, scale, law, body) + log_jacobian
+    return log_noise(gradient, scale, law, body) + log_jacobian
 
 
 def log_density_ratio(
@@ -306,7 +306,7 @@ def _derivatives(X: Array, y: Array, coef: Array, w0: Array, loss: MarginLoss, r
     return gradient, hessian
 
 
-def _log_noise(b: Array, scale: float, law: str, body: Body | None) -> Array:
+def log_noise(b: Array, scale: float, law: str, body: Body | None) -> Array:
     """Log density of the noise at b, normalised."""
     d: int = b.shape[-1]
     if body is not None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import click
 
+from dplr.cli._audit import audit
 from dplr.cli._bounds import bounds
 from dplr.cli._check import check
 from dplr.cli._demo import demo
@@ -78,5 +79,5 @@ def main() -> None:
     """
 
 
-for command in (fit, predict, evaluate, summary, plan, check, bounds, ledger, report, moments, demo):
+for command in (fit, predict, evaluate, summary, plan, check, bounds, ledger, audit, report, moments, demo):
     main.add_command(command)

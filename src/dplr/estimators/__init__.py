@@ -217,7 +217,7 @@ def fit(
     if isinstance(X, str) and is_formula(X, y):
         formula = Formula(X, bounds)
         X, y, bounds, fit_intercept = y, formula.target, formula.bounds, fit_intercept and formula.fit_intercept
-    estimator = _estimator(
+    estimator = estimator_of(
         model, classes, class_weight, eps=eps, delta=delta, mechanism=mechanism, bounds=bounds,
         fit_intercept=fit_intercept, l2=l2, neighbouring=neighbouring, n_rows=n_rows,
         person=person if isinstance(person, str) else None, rows_per_person=rows_per_person,
@@ -320,11 +320,14 @@ def fit_many(
     if not levels:
         raise ValueError(sentence("eps", "must hold at least one privacy loss", eps))
     column, ids = (person, None) if isinstance(person, str) else (None, person)
-    estimator = _estimator(model, classes, class_weight, eps=levels[0], person=column, **options)
+    estimator = estimator_of(model, classes, class_weight, eps=levels[0], person=column, **options)
     return estimator._fit_many(X, y, levels, sample_weight, ids)
 
 
-def _estimator(model: str | Loss, classes: Any, class_weight: Mapping[Any, float] | None, **options: Any) -> Estimator:
+def estimator_of(
+    model: str | Loss, classes: Any, class_weight: Mapping[Any, float] | None, **options: Any
+) -> Estimator:
+    """The estimator of a model with these options, before a fit. Private."""
     kind = _kind_of(model)
     if isinstance(model, Loss):
         options["loss"] = model

@@ -309,13 +309,16 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
             raise ValueError(sentence("person", rule, None, remedy))
         return data
 
-    def _prepared(self, X: Any, y: Any, bounds: Bounds | None, levels: Sequence[float]) -> FitInput:
-        """Rows before a fit whose ids and weights, if any, are columns of X."""
+    def _prepared(
+        self, X: Any, y: Any, bounds: Bounds | None, levels: Sequence[float], sample_weight: Any = None,
+        person: Any = None,
+    ) -> FitInput:  # fmt: skip
+        """Rows before a fit; ids and weights are columns of X unless they are given."""
         refuse_stream(X, "for searches and baselines")
         check_other_rows(self.public, X)
         callers = call_stack()
         _clients.refuse(self, callers)
-        return self._ready(self._taken_apart(X, bounds, callers), y, bounds, levels, callers)
+        return self._ready(self._taken_apart(X, bounds, callers, sample_weight, person), y, bounds, levels, callers)
 
     def _ready(
         self,

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import ParamSpec, TypedDict, TypeVar
+
+from dplr._kit.keywords import suggests
 from dplr._kit.validation import check_count, sentence
 from dplr.bounds.declared import BoundsLike, as_bounds
 from dplr.fitting.planning import PublicFacts
@@ -11,6 +15,33 @@ from dplr.mechanisms.automatic import AUTO
 from dplr.mechanisms.protocol import AIMS, MechanismLike
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import Loss, known_loss
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Facts(TypedDict, total=False):
+    """Parameters of `dplr.plan` that a simulation or an audit passes on as they are."""
+
+    n_features: int | None
+    bounds: BoundsLike
+    model: str | Loss
+    mechanism: MechanismLike
+    fit_intercept: bool
+    l2: float | str
+    neighbouring: str
+    person: str | None
+    rows_per_person: int
+    weight_bounds: tuple[float, float] | None
+    public: PublicLike
+    ranges: str
+    curves: int | str | None
+    aim: str
+
+
+def takes_facts(function: Callable[P, R]) -> Callable[P, R]:
+    """Refuse keywords that neither the function nor `Facts` has."""
+    return suggests(function, Facts.__annotations__)
 
 
 def public_facts(

@@ -6,15 +6,15 @@ that are made up: only these load scikit-learn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import ParamSpec, TypedDict, TypeVar, Unpack, overload
+from collections.abc import Mapping, Sequence
+from typing import Unpack, overload
 
 from dplr._kit.keywords import suggests
 from dplr._kit.options import documented
 from dplr._kit.progress import bars, silent
 from dplr._kit.validation import check_eps, check_flag, sentence
 from dplr.bounds.declared import BoundsLike
-from dplr.fitting.facts import public_facts
+from dplr.fitting.facts import Facts, public_facts, takes_facts
 from dplr.fitting.outlook import warn_of_noise
 from dplr.fitting.planning import check_promise
 from dplr.fitting.pretraining import PublicLike
@@ -45,28 +45,6 @@ __all__ = [
     "plan_intervals",
     "plan_target",
 ]
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-class Facts(TypedDict, total=False):
-    """Parameters of `plan` that a simulation passes on as they are."""
-
-    n_features: int | None
-    bounds: BoundsLike
-    model: str | Loss
-    mechanism: MechanismLike
-    fit_intercept: bool
-    l2: float | str
-    neighbouring: str
-    person: str | None
-    rows_per_person: int
-    weight_bounds: tuple[float, float] | None
-    public: PublicLike
-    ranges: str
-    curves: int | str | None
-    aim: str
 
 
 @documented
@@ -183,13 +161,8 @@ def plan(
     return planned
 
 
-def _simulates(function: Callable[P, R]) -> Callable[P, R]:
-    """Refuse keywords that neither the function nor `Facts` has."""
-    return suggests(function, Facts.__annotations__)
-
-
 @documented
-@_simulates
+@takes_facts
 def plan_curve(
     *,
     n_rows: int | Sequence[int],
@@ -255,7 +228,7 @@ def plan_curve(
 
 
 @documented
-@_simulates
+@takes_facts
 def plan_target(
     *,
     target_error: float | None = None,
@@ -338,7 +311,7 @@ def plan_intervals(
     large_delta: bool = ..., assume: Assumptions | None = ..., **facts: Unpack[Facts],
 ) -> WidthAnswer: ...  # fmt: skip
 @documented
-@_simulates
+@takes_facts
 def plan_intervals(
     *,
     eps: float | Sequence[float] | None = None,

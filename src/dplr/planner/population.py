@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.validation import sentence
-from dplr.bounds import Bounds, Pair
-from dplr.bounds.columns import write_column
+from dplr.bounds import Pair
+from dplr.bounds.coding import UNKNOWN
 from dplr.bounds.curves import Curve
 from dplr.bounds.kinds import INDICATOR, Bins, Column, Levels, Numeric, middle
-from dplr.bounds.products import write_products
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.pretraining import PublicData, read_public
 from dplr.planner.assumptions import Assumptions
@@ -30,7 +29,6 @@ Matrix = NDArray[np.float64]
 NotebookView = tuple[Matrix, NDArray[Any]]
 
 MISSING_SHARE = 0.05  # of every column whose bounds say what a missing value counts as
-UNKNOWN = -1.0  # stands for a value that is not a declared level
 _LOGISTIC_VARIANCE = math.pi**2 / 3
 _LEAST_SAMPLE = 30
 
@@ -46,24 +44,6 @@ class Population(Protocol):
     def table(self, number: int, rows: int, scored: int) -> tuple[NotebookView, NotebookView]:
         """Rows to fit and rows to score; the same for the same number."""
         ...
-
-
-def coded_bounds(bounds: Bounds | None, classes: int, target: Pair | None) -> Bounds | None:
-    """The bounds by position, with levels and labels as numbers; None without bounds."""
-    if bounds is None:
-        return None
-    columns = [write_column(_coded(column)) for column in bounds.columns]
-    declared: Any = list(range(classes)) if classes else target
-    return Bounds(columns, target=declared, products=write_products(bounds.products, None))
-
-
-def _coded(column: Column) -> Column:
-    if not isinstance(column, Levels):
-        return column
-    places: dict[Any, int] = {level: place for place, level in enumerate(column.levels)}
-    missing = column.missing if column.missing in (None, INDICATOR) else places[column.missing]
-    reference = None if column.reference is None else places[column.reference]
-    return Levels(tuple(range(len(places))), column.kind, missing, reference)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from dplr._kit.validation import sentence
 from dplr.bounds import Bounds
+from dplr.bounds.coding import coded_bounds
 from dplr.fitting.planning import PublicFacts
 from dplr.mechanisms.protocol import MechanismLike
 from dplr.planner.assumptions import Assumptions
-from dplr.planner.population import MadeUp, NotebookView, Population, coded_bounds, halves, read_sample
+from dplr.planner.population import MadeUp, NotebookView, Population, halves, read_sample
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import LOSSES, SQUARED, Loss
 from dplr.summary.columns import INTERCEPT

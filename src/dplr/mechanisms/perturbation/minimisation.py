@@ -208,9 +208,10 @@ def _offset(size: int, moved: float, lattice: float) -> int:
 
 def noisy(point: NDArray[np.float64], lattice: float, noise: Ints) -> NDArray[np.float64]:
     """The point rounded to the lattice, plus whole units of noise: exact, then the nearest numbers. Wipes the noise."""
-    units, extras = np.rint(point / lattice).tolist(), noise.tolist()
+    units = np.array([int(number) for number in np.rint(point / lattice).tolist()], dtype=object)
+    noisy_units = units + noise
     noise.fill(0)
-    return np.array([float(int(number) + extra) for number, extra in zip(units, extras, strict=True)]) * lattice
+    return np.array([float(number) for number in noisy_units]) * lattice
 
 
 def share_beside_noise(problem: Problem, ridge: float, deviation: float, eps: float) -> float:

@@ -1,0 +1,53 @@
+"""The evidence against a claim: the exact loss of the worst pair, its fits told apart, and the noise that was drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dplr.auditor.noise import NoiseCheck, check_noise
+from dplr.auditor.scores import Scores, Track, lower_bound, scores_of
+from dplr.auditor.search import eps_of
+from dplr.auditor.trace import NoiseDiffers
+from dplr.auditor.trial import Duel
+from dplr.privacy.statement import PrivacyStatement
+
+_ROUNDING = 1e-9  # of an exact loss, in parts of eps
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Evidence:
+    """What fits of two neighbours show against a claim.
+
+    Attributes
+    ----------
+    exact : the privacy loss that the pair may have at most; None where no formula says it.
+    bound : the eps that scores of fits prove.
+    scores : of these fits.
+    noise : whether it was drawn as stated.
+    findings : sentences on what contradicts the claim; empty where nothing does.
+    """
+
+    exact: float | None
+    bound: float
+    scores: Scores
+    noise: NoiseCheck
+    findings: tuple[str, ...]
+
+
+def evidence_of(
+    duel: Duel, claim: PrivacyStatement, runs: int, confidence: float, seed: int, track: Track
+) -> Evidence | NoiseDiffers:
+    """The evidence of a pair against a claim, from so many fits of each table; of other noise, the fault itself."""
+    try:
+        run = duel.run(0, seed)
+        exact = None if run.sampled or duel.has_gaussian_objective else eps_of(duel.exact(run), claim.delta)
+        scores, draws = scores_of(duel, runs, seed + 1, track)
+    except NoiseDiffers as error:
+        return error
+    noise, bound = check_noise(draws, seed), lower_bound(scores, claim, 1 - (1 - confidence) / 2)
+    findings = noise.findings((1 - confidence) / 2)
+    if exact is not None and exact > claim.eps * (1 + _ROUNDING):
+        findings.insert(0, f"a pair of neighbours loses {exact:.4g}, exactly")
+    if bound > claim.eps:
+        findings.append(f"fits of neighbours are told apart by {bound:.4g}")
+    return Evidence(exact, bound, scores, noise, tuple(findings))

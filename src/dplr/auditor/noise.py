@@ -1,0 +1,92 @@
+"""Whether noise was drawn as stated: by its law, each number by itself, and never twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from dplr.auditor.trace import Draw
+from dplr.privacy.law import Law
+
+Vector = NDArray[np.float64]
+_LEAST_SCALE = 64.0  # below it a law of whole numbers is no longer one of real numbers
+_MOST_NUMBERS = 400  # of a fit, of which pairs are compared
+_KURTOSIS = 1.8  # of ranks: numbers of one norm have sizes that depend on each other, and signs that do not
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseCheck:
+    """A test of the noise of many fits.
+
+    Attributes
+    ----------
+    numbers : how many were drawn.
+    law : chance of noise as far from its law as this, if it is drawn by it (Kolmogorov and Smirnov).
+    together : chance of two numbers of a fit that agree as well as these, if each is drawn by itself, for the pair
+        that agrees best.
+    repeated : how many fits had the noise of an earlier one.
+    """
+
+    numbers: int
+    law: float
+    together: float
+    repeated: int
+
+    def findings(self, error: float) -> list[str]:
+        """Sentences on what is wrong, of which chance makes one with at most this probability."""
+        found = []
+        if self.law < error / 2:
+            found.append(f"the noise does not have its law (p = {self.law:.1g})")
+        if self.together < error / 2:
+            found.append(f"numbers of one fit share noise (p = {self.together:.1g})")
+        if self.repeated:
+            found.append(f"{self.repeated} fits repeat the noise of another one")
+        return found
+
+
+def check_noise(fits: Sequence[Sequence[Draw]], seed: int) -> NoiseCheck:
+    """Test the noise of all fits: each number should be uniform on the scale of its law."""
+    rng = np.random.default_rng(seed)
+    uniform = [np.concatenate([_uniform(draw, rng) for draw in draws] or [np.zeros(0)]) for draws in fits]
+    every = np.concatenate(uniform)
+    law = float(stats.kstest(every, "uniform").pvalue) if len(every) else 1.0
+    width = min(map(len, uniform), default=0)
+    raw = [np.concatenate([np.asarray(draw.noise, float) / draw.scale for draw in draws] or [np.zeros(0)])
+           for draws in fits]  # fmt: skip
+    texts = [numbers.tobytes() for numbers in raw if numbers.any()]
+    together = _together(raw, min(width, _MOST_NUMBERS))
+    return NoiseCheck(len(np.concatenate(raw)), law, together, len(texts) - len(set(texts)))
+
+
+def _uniform(draw: Draw, rng: np.random.Generator) -> Vector:
+    """Numbers that are uniform on [0, 1] if the noise has its law; of a norm, one number."""
+    if draw.scale < _LEAST_SCALE:
+        return np.zeros(0)
+    numbers = np.asarray(draw.noise, dtype=np.float64) + rng.uniform(-0.5, 0.5, len(draw.noise))
+    if draw.law is Law.DISCRETE_LAPLACE:
+        return np.asarray(stats.laplace.cdf(numbers / draw.scale))
+    if draw.law in (Law.DISCRETE_GAUSSIAN, Law.GAUSSIAN):
+        return np.asarray(stats.norm.cdf(numbers / draw.scale))
+    size = len(numbers)
+    if draw.law is Law.NORM_GAMMA:
+        length = np.linalg.norm(numbers) / draw.scale
+    else:
+        firsts = np.cumsum([0, *draw.groups[:-1]])
+        length = np.add.reduceat(np.abs(numbers) / draw.scales, firsts).max()
+    return np.array([stats.gamma.cdf(length, size)])
+
+
+def _together(fits: Sequence[Vector], width: int) -> float:
+    """The smallest chance over pairs of numbers of their correlation, times the number of pairs."""
+    if width < 2 or len(fits) < 50:
+        return 1.0
+    ranks = stats.rankdata(np.array([numbers[:width] for numbers in fits]), axis=0)
+    spread = ranks.std(axis=0)
+    ranks = (ranks - ranks.mean(axis=0)) / np.where(spread, spread, 1.0)
+    agreement = np.abs(np.triu(ranks.T @ ranks / len(fits), 1)).max()
+    pairs = width * (width - 1) / 2
+    return float(min(1.0, 2 * pairs * stats.norm.sf(agreement * np.sqrt((len(fits) - 1) / _KURTOSIS))))

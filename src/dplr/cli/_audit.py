@@ -1,0 +1,92 @@
+"""``dplr audit``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from dplr.cli._faults import BUG, FILE, USAGE, Refused, blamed, visible
+from dplr.cli._files import check_output, write
+from dplr.cli._options import (
+    bars_wanted,
+    bounds_option,
+    eps_option,
+    note,
+    overwrite_option,
+    parameters_of,
+    privacy_options,
+    told,
+)
+from dplr.cli._units import unit_options, units_of
+
+
+@click.command(short_help="Try to prove the promise of a fit wrong, on made-up rows.")
+@bounds_option
+@click.option("--n-rows", type=click.IntRange(min=2), default=100, show_default=True,
+    help="Records, or persons with --person, of each made-up table. A plan may depend on it: give yours if fits are "
+    "quick.")  # fmt: skip
+@eps_option(required=True)
+@privacy_options
+@unit_options
+@click.option("--pairs", type=click.IntRange(min=20), default=300, show_default=True,
+    help="Pairs of neighbours to try.")  # fmt: skip
+@click.option("--runs", type=click.IntRange(min=20), default=1000, show_default=True,
+    help="Fits of each table of the worst pair; more tell more.")  # fmt: skip
+@click.option("--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.999,
+    show_default=True, help="A right promise is called wrong with at most one minus this probability.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
+    help="Of the made-up rows and of their noise: an audit can be repeated.")  # fmt: skip
+@click.option("--broken", is_flag=True,
+    help="Also audit copies that are broken on purpose: would this audit have seen them?")  # fmt: skip
+@click.option("--plot", metavar="FILE", help="Draw it: a PNG, SVG or PDF file (extra `plots`).")
+@overwrite_option
+def audit(
+    bounds: str, n_rows: int, pairs: int, runs: int, confidence: float, seed: int, broken: bool, plot: str | None,
+    overwrite: bool, **options: Any,
+) -> None:  # fmt: skip
+    """Try to prove the promise of a fit wrong, on made-up neighbours within and beyond your own bounds.
+
+    \b
+    dplr audit --bounds census.toml --eps 0.8
+    dplr audit --bounds census.toml --eps 0.8 --mechanism ngd --delta 1e-6 --person id --runs 5000
+    dplr audit --bounds census.toml --eps 0.8 --broken --plot audit.png
+
+    No data is read and nothing is spent: what is printed may be published. An audit can prove a promise wrong, never
+    right. Exit code 1 where it did: please report it.
+    """
+    if plot is not None:
+        check_output(plot, overwrite, (bounds,))
+    with blamed(USAGE):
+        units = units_of(options)
+    parameters = parameters_of(options)
+    if parameters["public"] is not None:
+        raise Refused("`--public` is of rows: an audit of a public start is `dplr.audit(public=(coef, intercept))`.",
+                      USAGE)  # fmt: skip
+    del units["sample_weight"]
+    import dplr
+
+    with told():
+        with blamed(FILE):
+            column_bounds = dplr.Bounds.from_toml(bounds)
+        with blamed(USAGE):
+            result = dplr.audit(
+                **parameters, **units, bounds=column_bounds, n_rows=n_rows, pairs=pairs, runs=runs,
+                confidence=confidence, seed=seed, broken=broken, progress=bars_wanted(None),
+            )  # fmt: skip
+    click.echo(visible(str(result)))
+    if plot is not None:
+        write(plot, _picture(result, plot))
+        note(f"Wrote {plot}.")
+    if not result.passed:
+        raise Refused("the promise does not hold: please report it.", BUG)
+
+
+def _picture(result: Any, path: str) -> bytes:
+    """The picture in the format that the ending of the path names."""
+    import io
+
+    with blamed(USAGE):
+        file = io.BytesIO()
+        result.plot().figure.savefig(file, format=path.rpartition(".")[2], dpi=150)
+    return file.getvalue()
