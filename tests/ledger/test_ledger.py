@@ -29,7 +29,8 @@ from dplr import rows
 from dplr.ledger import connection as _ledger_connection
 from dplr.ledger import transactions
 from dplr.ledger.budget import BudgetExceeded
-from dplr.ledger.entries import guarantee_of, guarantee_text
+from dplr.ledger.decoding import guarantee_of
+from dplr.ledger.entries import guarantee_text
 from dplr.ledger.handle import Ledger
 from dplr.privacy.guarantees import Pure
 

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Iterator
 
 from dplr._kit.validation import sentence
+from dplr.ledger.decoding import Damaged, as_text
 
 WAIT_SECONDS = 60.0
 # Held while this process has a connection, and during a fork: no child begins with SQLite's memory of open files.
@@ -28,6 +29,7 @@ def connect(path: str) -> sqlite3.Connection:
     """A connection that waits for other writers, and whose commits return once the disk has confirmed them."""
     address = address_of(pathlib.Path(path).absolute())
     connection = sqlite3.connect(address, timeout=WAIT_SECONDS, isolation_level=None, uri=True)
+    connection.text_factory = as_text
     try:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA fullfsync = ON")  # macOS: past the cache of the drive; nothing elsewhere
@@ -47,35 +49,47 @@ def address_of(path: pathlib.PurePath) -> str:
 
 
 @contextlib.contextmanager
-def explained(path: str) -> Iterator[None]:
-    """SQLite's and the system's errors as sentences: what, which file, what to do."""
+def explained(path: str, outcome: str) -> Iterator[None]:
+    """SQLite's and the system's errors, and damage, as sentences: what, which file, what is spent, what to do.
+
+    Parameters
+    ----------
+    outcome : what is spent where this fails, one of `outcomes`.
+    """
     try:
         yield
-    except sqlite3.DatabaseError as error:
-        raise _translated(error, path) from error
+    except Damaged as error:
+        raise ValueError(f"`ledger` must be whole, and {path} is not: {error}. {outcome} {_RESTORE}") from None
+    except sqlite3.Error as error:
+        raise _translated(error, path, outcome) from error
     except FileExistsError:
         raise
     except OSError as error:
         if error.filename is None and error.errno is None:  # already a sentence
             raise
         rule = "must be in a folder where files can be made, linked and synced"
-        raise type(error)(sentence("ledger", rule, path, f"The system says: {error.strerror}.")) from error
+        remedy = f"{outcome} The system says: {error.strerror}."
+        raise type(error)(sentence("ledger", rule, path, remedy)) from error
 
 
-def _translated(error: sqlite3.DatabaseError, path: str) -> Exception:
+_RESTORE = "Put back a copy of the file that was made after the last fit: an older one forgets what was spent since."
+
+
+def _translated(error: sqlite3.Error, path: str, outcome: str) -> Exception:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         rule = f"was in use by others for {WAIT_SECONDS:g} seconds"
-        return TimeoutError(sentence("ledger", rule, path, "Try again; what was reserved stays spent."))
-    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+        return TimeoutError(sentence("ledger", rule, path, f"{outcome} Try again."))
+    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR):
         rule = "must be the file of a ledger, and SQLite cannot read it"
-        return ValueError(sentence("ledger", rule, path, f"SQLite says: {error}."))
+        return ValueError(sentence("ledger", rule, path, f"{outcome} {_RESTORE} SQLite says: {error}."))
+    if code == sqlite3.SQLITE_CONSTRAINT:
+        rule = "must keep the rules of a ledger, and refuses this step"
+        return ValueError(sentence("ledger", rule, path, f"{outcome} {_RESTORE} SQLite says: {error}."))
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH):
         rule = "must be a file, in a folder, that this process may write"
-        return PermissionError(sentence("ledger", rule, path, f"SQLite says: {error}."))
+        return PermissionError(sentence("ledger", rule, path, f"{outcome} SQLite says: {error}."))
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
         rule = "could not be written to disk"
-        return OSError(
-            sentence("ledger", rule, path, f"Make room; what was reserved stays spent. SQLite says: {error}.")
-        )
-    return RuntimeError(sentence("ledger", "could not be used", path, f"SQLite says: {error}."))
+        return OSError(sentence("ledger", rule, path, f"{outcome} Make room on the disk. SQLite says: {error}."))
+    return RuntimeError(sentence("ledger", "could not be used", path, f"{outcome} SQLite says: {error}."))
