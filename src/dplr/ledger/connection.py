@@ -19,10 +19,50 @@ from dplr._kit.validation import sentence
 from dplr.ledger.decoding import Damaged, as_text
 
 WAIT_SECONDS = 60.0
-# Held while this process has a connection, and during a fork: no child begins with SQLite's memory of open files.
-IN_USE = threading.RLock()
+
+
+class _Use:
+    """A lock held while this process has a connection, and during a fork: no child begins with SQLite's memory of them.
+
+    A signal may cut short the hook that takes it before a fork. Then a child may begin with the lock of a thread that
+    it lacks. It makes its own; where that thread had a connection, the child uses no ledger at all.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._process, self._connections = threading.RLock(), os.getpid(), 0
+
+    def __enter__(self) -> None:
+        if not self._is_ours():
+            rule = "must not be used in a process that was forked while a ledger was open"
+            remedy = "Nothing is spent by that. Start processes with the method 'spawn' or 'forkserver'."
+            raise RuntimeError(sentence("ledger", rule, "such a process", remedy))
+        self._lock.acquire()
+        self._connections += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._connections -= 1
+        self._lock.release()
+
+    def hold(self) -> None:
+        """Wait until no thread has a connection: before a fork."""
+        if self._is_ours():
+            self._lock.acquire()
+
+    def let_go(self) -> None:
+        """Let connections be made again: after a fork, in both processes."""
+        with contextlib.suppress(RuntimeError):  # `hold` was cut short
+            self._lock.release()
+
+    def _is_ours(self) -> bool:
+        """Whether the lock is of this process; a new one is made where no connection came with the fork."""
+        if self._process != os.getpid() and not self._connections:
+            self._lock, self._process = threading.RLock(), os.getpid()
+        return self._process == os.getpid()
+
+
+IN_USE = _Use()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=IN_USE.acquire, after_in_parent=IN_USE.release, after_in_child=IN_USE.release)
+    os.register_at_fork(before=IN_USE.hold, after_in_parent=IN_USE.let_go, after_in_child=IN_USE.let_go)
 
 
 def connect(path: str) -> sqlite3.Connection:

@@ -12,7 +12,7 @@ from dplr._kit.validation import sentence
 from dplr.ledger import outcomes, transactions
 from dplr.ledger.budget import BudgetExceeded, Reservation, ReservationLost, Stated
 from dplr.ledger.pieces import piece_of
-from dplr.ledger.recording import Recording, remove_journal
+from dplr.ledger.recording import ForkedFit, Recording, remove_journal
 from dplr.ledger.room import counted, room_of
 from dplr.ledger.terms import cost_of, refusal, statements_of
 from dplr.ledger.transactions import LedgerAccess
@@ -61,7 +61,7 @@ class _OpenReservation:
     def _end_recording(self) -> None:
         """Remove the journal of entries that have ended; a later fit removes one that cannot be removed now."""
         if self.recorder is not None:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, ForkedFit):
                 self.recorder.end()
             remove_journal(self._opened.path, self.token)
 
