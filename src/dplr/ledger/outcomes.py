@@ -7,8 +7,8 @@ none of these sentences says more than is certain.
 READ = "It was only read: that spends nothing."
 MAKE = "No ledger was made, and nothing is spent."
 RESERVE = (
-    "No row was read and no noise was drawn: nothing is spent, unless `dplr ledger show` lists a new entry; one that is "
-    "reserved can be given back."
+    "No row was read and no noise was drawn: nothing is spent, unless `dplr ledger show` lists a new entry; one that "
+    "is reserved can be given back."
 )
 TAKE = "No noise was drawn now: what was reserved or set aside before stays spent, and nothing more."
 HELD = (
