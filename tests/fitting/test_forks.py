@@ -161,7 +161,10 @@ def test_a_child_makes_its_own_lock_of_ledgers_or_uses_none():
         with use:
             return True
 
-    with held_by_a_thread(use), pytest.raises(ChildError, match=r"RuntimeError: `ledger` must not be used in a process"):
+    with (
+        held_by_a_thread(use),
+        pytest.raises(ChildError, match=r"RuntimeError: `ledger` must not be used in a process"),
+    ):
         in_child(enter)
     assert in_child(enter)
     holder = threading.Thread(target=use.hold)  # the hook of another fork, whose thread the child lacks

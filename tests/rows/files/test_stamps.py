@@ -10,7 +10,9 @@ import pytest
 import dplr
 from dplr.rows.files.stamp import FileChanged, Stamp
 
-needs_times = pytest.mark.skipif(sys.platform == "win32", reason="Windows does not tell when a record of a file changed")
+needs_times = pytest.mark.skipif(
+    sys.platform == "win32", reason="Windows does not tell when a record of a file changed"
+)
 
 
 @pytest.fixture
@@ -45,7 +47,9 @@ def test_a_change_whose_time_was_put_back_is_noticed(path, change):
     stamp = Stamp.of(str(path), b"x,y\n")
     stamp.check(str(path), b"x,y\n")
     change(path)
-    with pytest.raises(FileChanged, match=r"content, names or rights changed, and whose time was kept or put back\. Wait"):
+    with pytest.raises(
+        FileChanged, match=r"content, names or rights changed, and whose time was kept or put back\. Wait"
+    ):
         stamp.check(str(path), b"x,y\n")
 
 
