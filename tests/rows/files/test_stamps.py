@@ -1,7 +1,6 @@
 """A file that changes while a fit reads it: what is noticed, and what is said."""
 
 import os
-import pathlib
 import sys
 
 import numpy as np
@@ -87,9 +86,8 @@ def test_a_fit_whose_file_was_edited_between_two_passes_is_refused_and_nothing_i
     model = dplr.LinearRegression(
         eps=0.5, mechanism="fm", bounds=dplr.Bounds({"x": (-1, 1)}, target=(0, 1)), ledger=ledger
     )
-    with pytest.raises(ValueError, match="whose content, names or rights changed|content, names or rights changed"):
+    with pytest.raises(ValueError, match="content, names or rights changed"):
         model.fit(dplr.Stream([str(path)]), "y")
-    assert pathlib.Path(path).exists()
     assert ledger.remaining()[0] == 1.0
 
 
