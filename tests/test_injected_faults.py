@@ -36,11 +36,11 @@ def test_a_sample_of_all_faults_ends_with_the_same_bits_or_a_clear_error():
 @pytest.mark.parametrize(("kind", "mechanism", "module", "good", "bad", "complaint"), [
     (
         "rewritten, same size, between", "fm", "rows/files/stamp.py",
-        "if (now.st_size, now.st_mtime_ns) != (self.size, self.mtime_ns)", "if now.st_size != self.size",
+        "if (now.st_size, now.st_mtime_ns) != (self.size, self.mtime_ns)", "return\n        if False",
         "the model of fit has other bits",
     ),
     (
-        "another footer", "fm", "rows/files/stamp.py", "if told is not None and", "if False and",
+        "another footer", "fm", "rows/files/stamp.py", "if header is not None and", "if False and",
         "same bits, and not clear error",
     ),
     (

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pytest
 
 import dplr
+from dplr.ledger import outcomes
 from dplr.ledger.handle import Ledger
 from dplr.ledger.journal import Journal
 from dplr.ledger.reservation import _OpenReservation
@@ -310,8 +311,8 @@ def test_without_its_journal_or_with_damage_nothing_is_drawn_again(stopped):
         resumed(stopped)
     with open(path, "wb") as file:  # of a driver that the ledger does not know
         file.write(whole)
-    with stopped._opened.writing() as (connection, _):
-        connection.execute("UPDATE entry SET holder = 'another'")
+    with stopped._opened.writing(outcomes.TAKE) as (connection, _):
+        connection.execute("UPDATE entry SET holder = '" + "0" * 32 + "'")
     with pytest.raises(ValueError, match="None can be resumed"):
         resumed(stopped)
     assert journals_of(stopped) == []

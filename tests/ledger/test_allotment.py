@@ -25,7 +25,7 @@ from dplr.cli import main
 from dplr.ledger import allotment as allotment_module
 from dplr.ledger.allotment import Allotment
 from dplr.ledger.budget import BudgetExceeded
-from dplr.ledger.entries import guarantee_of
+from dplr.ledger.decoding import guarantee_of
 from dplr.ledger.handle import Ledger
 from dplr.ledger.pieces import covers, matched, piece_of
 from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure

@@ -87,7 +87,7 @@ BROKEN = {
             (
                 "ledger/reservation.py",
                 "            if outbox is not None:\n                transactions.keep",
-                "        with self._opened.writing() as (connection, _):\n            transactions.keep",
+                "        with self._opened.writing('') as (connection, _):\n            transactions.keep",
             )
         ],
         OUTBOX + "test_a_crash_inside_the_commit_leaves_neither",

@@ -27,9 +27,10 @@ from sklearn.preprocessing import FunctionTransformer
 import dplr
 from dplr import rows
 from dplr.ledger import connection as _ledger_connection
-from dplr.ledger import transactions
+from dplr.ledger import outcomes, transactions
 from dplr.ledger.budget import BudgetExceeded
-from dplr.ledger.entries import guarantee_of, guarantee_text
+from dplr.ledger.decoding import guarantee_of
+from dplr.ledger.entries import guarantee_text
 from dplr.ledger.handle import Ledger
 from dplr.privacy.guarantees import Pure
 
@@ -257,7 +258,7 @@ def test_a_fork_waits_for_the_operation_of_another_thread(ledger, monkeypatch):
     inside = threading.Event()
 
     def hold():
-        with transactions.writing(ledger.path):
+        with transactions.writing(ledger.path, "", outcomes.RESERVE):
             inside.set()
             time.sleep(0.2)
 

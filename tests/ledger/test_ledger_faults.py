@@ -54,7 +54,7 @@ def test_a_sample_of_all_faults_overspends_nothing_and_loses_nothing():
             "1",
             "ledger/transactions.py",
             {
-                '"BEGIN IMMEDIATE") as': '"SELECT 1") as',
+                '"BEGIN IMMEDIATE", outcome) as': '"SELECT 1", outcome) as',
                 'raise\n        connection.execute("COMMIT")': "raise",
                 "    time_now = now()\n": "    time_now = now()\n    time.sleep(0.02)\n",  # others read meanwhile
             },

@@ -7,6 +7,7 @@ samplers reject, so their running time depends on the noise drawn (never on the 
 from bisect import bisect_left
 from math import isqrt
 from operator import index
+from os import getpid
 from threading import RLock
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -33,7 +34,7 @@ cdef class IntegerSampler:
 
     cdef uint8_t buffer[BUFFER_BYTES]
     cdef Py_ssize_t position
-    cdef object refill, lock
+    cdef object refill, lock, process
     cdef readonly int64_t drawn
     cdef int64_t forgotten          # calls of `forget`
     cdef const uint32_t[::1] strips
@@ -44,6 +45,7 @@ cdef class IntegerSampler:
         self.position = BUFFER_BYTES
         self.drawn = self.forgotten = 0
         self.strips = self.strip_starts = None
+        self.process = getpid()
         self.lock = RLock()     # of the same thread too: a signal may draw while `refill` runs
 
     def __init__(self, refill):
@@ -57,10 +59,20 @@ cdef class IntegerSampler:
 
         The lock is new: a thread of the parent, which the child lacks, may have held the old one.
         """
+        self.process = getpid()
         self.lock = RLock()
         memset(self.buffer, 0, BUFFER_BYTES)
         self.position = BUFFER_BYTES
         self.forgotten += 1
+
+    cdef object lock_here(self):
+        """The lock of this process. A forked child starts afresh, whether it was told or not.
+
+        What tells it, a hook after the fork, is given up where a signal raises in it: Python prints that and goes on.
+        """
+        if self.process != getpid():
+            self.forget()
+        return self.lock
 
     cdef int fill(self) except -1:
         cdef const uint8_t[::1] fresh = None
@@ -225,7 +237,7 @@ cdef class IntegerSampler:
         cdef uint64_t units = index(scale)      # a C integer would cut a fraction off, and noise with it
         if not 1 <= units <= (<uint64_t> 1) << 50:
             raise ValueError("scale must be in [1, 2^50]")
-        with self.lock:
+        with self.lock_here():
             for i in range(out.shape[0]):
                 out[i] = self.one_laplace(units)
 
@@ -237,7 +249,7 @@ cdef class IntegerSampler:
             raise ValueError("variance must be in [1, 2^44]")
         # The smallest width with SQUARED_DEVIATION * width^2 >= the variance: the ratio above is then at most 1.
         width = isqrt((int(units) - 1) // SQUARED_DEVIATION) + 1
-        with self.lock:
+        with self.lock_here():
             if self.strips is None:     # made once for all samplers: the law of a strip is the same for every variance
                 self.strips, self.strip_starts = strip_table()
             for i in range(out.shape[0]):
@@ -250,7 +262,7 @@ cdef class IntegerSampler:
         cdef uint128 one = 1
         if fine.shape[0] != coarse.shape[0]:
             raise ValueError("coarse and fine must have one length")
-        with self.lock:
+        with self.lock_here():
             for i in range(coarse.shape[0]):
                 coarse[i] = <int64_t> self.geometric((<uint64_t> 1) << 40)
                 digits = self.below((<uint64_t> 1) << 56)
@@ -261,7 +273,7 @@ cdef class IntegerSampler:
     def words(self, uint64_t[::1] out):
         """Fill `out` with uniform 64-bit numbers."""
         cdef Py_ssize_t i
-        with self.lock:
+        with self.lock_here():
             for i in range(out.shape[0]):
                 out[i] = (self.below((<uint64_t> 1) << 32) << 32) | self.below((<uint64_t> 1) << 32)
 
@@ -282,7 +294,7 @@ cdef class IntegerSampler:
             raise ValueError("rate must be in [1, 2^32)")
         if not 1 <= most <= BUFFER_BYTES // 4 or starts.shape[0] != 256:
             raise ValueError("table must have 1 to 1024 entries, starts must have 256")
-        with self.lock:
+        with self.lock_here():
             while position < stop and count < room:
                 gap = self.entry(&table[0], &starts[0], most, &first)
                 if gap < most and table[gap] == first:

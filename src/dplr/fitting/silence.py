@@ -14,6 +14,7 @@ import numpy as np
 from dplr._kit.warnings import muted
 
 _quiet = threading.RLock()
+_process = os.getpid()  # whose lock it is
 _quiet_fits: list[int] = []  # the threads of those that run now
 _quiet_until = contextlib.ExitStack()
 
@@ -35,6 +36,8 @@ def _no_warnings() -> contextlib.AbstractContextManager[object]:
 def _silence_of_the_process() -> Iterator[None]:
     """No warning is shown while any strict fit runs: filters belong to the process, and threads end in any order."""
     this = threading.get_ident()
+    if _process != os.getpid():  # a signal cut the hook after a fork short
+        _start_afresh()
     with _quiet:
         if not _quiet_fits:
             _quiet_until.enter_context(warnings.catch_warnings(action="ignore"))
@@ -48,13 +51,23 @@ def _silence_of_the_process() -> Iterator[None]:
                 _quiet_until.close()
 
 
-def _forget() -> None:
+def _start_afresh() -> None:
     """Forget fits of other threads in a forked child, where these threads do not exist and would never end."""
+    global _quiet, _process
+    _quiet, _process = threading.RLock(), os.getpid()
     _quiet_fits[:] = [thread for thread in _quiet_fits if thread == threading.get_ident()]
     if not _quiet_fits:
         _quiet_until.close()
-    _quiet.release()
+
+
+def _hold() -> None:
+    _quiet.acquire()
+
+
+def _let_go() -> None:
+    with contextlib.suppress(RuntimeError):  # a signal cut `_hold` short
+        _quiet.release()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_quiet.acquire, after_in_parent=_quiet.release, after_in_child=_forget)
+    os.register_at_fork(before=_hold, after_in_parent=_let_go, after_in_child=_start_afresh)

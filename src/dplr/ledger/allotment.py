@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Sequence
 from typing import Any
 
-from dplr.ledger import transactions
+from dplr.ledger import outcomes, transactions
 from dplr.ledger.account import Account
 from dplr.ledger.budget import BudgetExceeded, Reservation, Stated
 from dplr.ledger.pieces import Piece, matched
@@ -117,7 +117,7 @@ class Allotment:
         -------
         Reads public facts alone. What is taken was spent already.
         """
-        with self._ledger._opened.writing() as (connection, terms):
+        with self._ledger._opened.writing(outcomes.TAKE) as (connection, terms):
             releases = statements_of(statements, some=False)
             costs = [cost_of(statement, terms) for statement in releases]
             pieces = transactions.set_aside(connection, self._token)
@@ -150,7 +150,7 @@ class Allotment:
         What comes back was never spent on a release.
         """
         if not self.strict:
-            with self._ledger._opened.writing() as (connection, _):
+            with self._ledger._opened.writing(outcomes.GIVE_BACK) as (connection, _):
                 transactions.give_back(connection, self._token)
 
     def __enter__(self) -> Allotment:

@@ -16,18 +16,60 @@ import threading
 from collections.abc import Iterator
 
 from dplr._kit.validation import sentence
+from dplr.ledger.decoding import Damaged, as_text
 
 WAIT_SECONDS = 60.0
-# Held while this process has a connection, and during a fork: no child begins with SQLite's memory of open files.
-IN_USE = threading.RLock()
+
+
+class _Use:
+    """A lock held while this process has a connection, and during a fork: no child begins with SQLite's memory of them.
+
+    A signal may cut short the hook that takes it before a fork. Then a child may begin with the lock of a thread that
+    it lacks. It makes its own; where that thread had a connection, the child uses no ledger at all.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._process, self._connections = threading.RLock(), os.getpid(), 0
+
+    def __enter__(self) -> None:
+        if not self._is_ours():
+            rule = "must not be used in a process that was forked while a ledger was open"
+            remedy = "Nothing is spent by that. Start processes with the method 'spawn' or 'forkserver'."
+            raise RuntimeError(sentence("ledger", rule, "such a process", remedy))
+        self._lock.acquire()
+        self._connections += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._connections -= 1
+        self._lock.release()
+
+    def hold(self) -> None:
+        """Wait until no thread has a connection: before a fork."""
+        if self._is_ours():
+            self._lock.acquire()
+
+    def let_go(self) -> None:
+        """Let connections be made again: after a fork, in both processes."""
+        with contextlib.suppress(RuntimeError):  # `hold` was cut short
+            self._lock.release()
+
+    def _is_ours(self) -> bool:
+        """Whether the lock is of this process; a new one is made where no connection came with the fork."""
+        if self._process != os.getpid() and not self._connections:
+            self._lock, self._process = threading.RLock(), os.getpid()
+        return self._process == os.getpid()
+
+
+IN_USE = _Use()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=IN_USE.acquire, after_in_parent=IN_USE.release, after_in_child=IN_USE.release)
+    os.register_at_fork(before=IN_USE.hold, after_in_parent=IN_USE.let_go, after_in_child=IN_USE.let_go)
 
 
 def connect(path: str) -> sqlite3.Connection:
     """A connection that waits for other writers, and whose commits return once the disk has confirmed them."""
     address = address_of(pathlib.Path(path).absolute())
     connection = sqlite3.connect(address, timeout=WAIT_SECONDS, isolation_level=None, uri=True)
+    connection.text_factory = as_text
     try:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA fullfsync = ON")  # macOS: past the cache of the drive; nothing elsewhere
@@ -47,35 +89,47 @@ def address_of(path: pathlib.PurePath) -> str:
 
 
 @contextlib.contextmanager
-def explained(path: str) -> Iterator[None]:
-    """SQLite's and the system's errors as sentences: what, which file, what to do."""
+def explained(path: str, outcome: str) -> Iterator[None]:
+    """SQLite's and the system's errors, and damage, as sentences: what, which file, what is spent, what to do.
+
+    Parameters
+    ----------
+    outcome : what is spent where this fails, one of `outcomes`.
+    """
     try:
         yield
-    except sqlite3.DatabaseError as error:
-        raise _translated(error, path) from error
+    except Damaged as error:
+        raise ValueError(f"`ledger` must be whole, and {path} is not: {error}. {outcome} {_RESTORE}") from None
+    except sqlite3.Error as error:
+        raise _translated(error, path, outcome) from error
     except FileExistsError:
         raise
     except OSError as error:
         if error.filename is None and error.errno is None:  # already a sentence
             raise
         rule = "must be in a folder where files can be made, linked and synced"
-        raise type(error)(sentence("ledger", rule, path, f"The system says: {error.strerror}.")) from error
+        remedy = f"{outcome} The system says: {error.strerror}."
+        raise type(error)(sentence("ledger", rule, path, remedy)) from error
 
 
-def _translated(error: sqlite3.DatabaseError, path: str) -> Exception:
+_RESTORE = "Put back a copy of the file that was made after the last fit: an older one forgets what was spent since."
+
+
+def _translated(error: sqlite3.Error, path: str, outcome: str) -> Exception:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         rule = f"was in use by others for {WAIT_SECONDS:g} seconds"
-        return TimeoutError(sentence("ledger", rule, path, "Try again; what was reserved stays spent."))
-    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+        return TimeoutError(sentence("ledger", rule, path, f"{outcome} Try again."))
+    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR):
         rule = "must be the file of a ledger, and SQLite cannot read it"
-        return ValueError(sentence("ledger", rule, path, f"SQLite says: {error}."))
+        return ValueError(sentence("ledger", rule, path, f"{outcome} {_RESTORE} SQLite says: {error}."))
+    if code == sqlite3.SQLITE_CONSTRAINT:
+        rule = "must keep the rules of a ledger, and refuses this step"
+        return ValueError(sentence("ledger", rule, path, f"{outcome} {_RESTORE} SQLite says: {error}."))
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH):
         rule = "must be a file, in a folder, that this process may write"
-        return PermissionError(sentence("ledger", rule, path, f"SQLite says: {error}."))
+        return PermissionError(sentence("ledger", rule, path, f"{outcome} SQLite says: {error}."))
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
         rule = "could not be written to disk"
-        return OSError(
-            sentence("ledger", rule, path, f"Make room; what was reserved stays spent. SQLite says: {error}.")
-        )
-    return RuntimeError(sentence("ledger", "could not be used", path, f"SQLite says: {error}."))
+        return OSError(sentence("ledger", rule, path, f"{outcome} Make room on the disk. SQLite says: {error}."))
+    return RuntimeError(sentence("ledger", "could not be used", path, f"{outcome} SQLite says: {error}."))

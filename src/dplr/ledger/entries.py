@@ -7,11 +7,10 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dplr.privacy.guarantees import Approx, Gaussian, Poisson, Pure
 from dplr.privacy.rules import Guarantee
 from dplr.privacy.statement import PrivacyStatement
 
-_GUARANTEES = {kind.__name__: kind for kind in (Pure, Gaussian, Poisson, Approx)}
+STATES = ("set aside", "reserved", "drawing", "committed", "refunded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +130,6 @@ def day_of(time: str) -> str:
 def guarantee_text(guarantee: Guarantee) -> str:
     """A guarantee as JSON, its floats exact."""
     return json.dumps({"kind": type(guarantee).__name__, **asdict(guarantee)}, allow_nan=False)
-
-
-def guarantee_of(text: str) -> Guarantee:
-    """The guarantee that a text holds."""
-    fields = json.loads(text)
-    kind: Any = _GUARANTEES[fields.pop("kind")]
-    guarantee: Guarantee = kind(**fields)
-    return guarantee
 
 
 def statement_text(statement: PrivacyStatement) -> str:

@@ -10,12 +10,13 @@ import stat
 
 from dplr._kit.files import sync_folder
 from dplr._kit.validation import sentence
+from dplr.ledger import outcomes
 from dplr.ledger.connection import IN_USE, connect, explained
+from dplr.ledger.decoding import KEY_BYTES, row_of, terms_in
 from dplr.ledger.entries import Terms
 
 APPLICATION = 0x64706C72  # "dplr" in the file's header
 VERSION = 1
-_KEY_BYTES = 32
 _SCHEMA = (
     """CREATE TABLE terms (
         id TEXT NOT NULL, eps REAL NOT NULL, delta REAL NOT NULL, composition TEXT NOT NULL,
@@ -74,7 +75,7 @@ def create(path: str, terms: Terms) -> None:
     """
     folder, name = os.path.split(path)
     temporary = os.path.join(folder, f".{name}.new-{secrets.token_hex(8)}")
-    with IN_USE, explained(path):
+    with IN_USE, explained(path, outcomes.MAKE):
         try:
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             connection = connect(temporary)
@@ -93,7 +94,7 @@ def _write_schema(connection: sqlite3.Connection, terms: Terms) -> None:
     connection.execute("BEGIN IMMEDIATE")
     for statement in _SCHEMA:
         connection.execute(statement)
-    connection.execute("INSERT INTO secret VALUES (?)", (secrets.token_bytes(_KEY_BYTES),))
+    connection.execute("INSERT INTO secret VALUES (?)", (secrets.token_bytes(KEY_BYTES),))
     values = (
         terms.id,
         terms.eps,
@@ -156,13 +157,7 @@ def check_header(connection: sqlite3.Connection, path: str) -> None:
 
 def terms_of(connection: sqlite3.Connection, path: str, identity: str) -> Terms:
     """The terms in the file; unless `identity` is empty, their id must be equal to it."""
-    rows = connection.execute(
-        "SELECT id, eps, delta, composition, neighbouring, strict, created, unit FROM terms"
-    ).fetchall()
-    if len(rows) != 1:
-        raise ValueError(sentence("ledger", "must hold one budget", path, "The file was tampered with."))
-    name, eps, delta, composition, neighbouring, strict, created, unit = rows[0]
-    terms = Terms(name, eps, delta, composition, neighbouring, bool(strict), created, unit)
+    terms = terms_in(row_of(connection, "terms", "id, eps, delta, composition, neighbouring, strict, created, unit"))
     if identity not in ("", terms.id):
         remedy = "The file was replaced. Open it anew with dplr.Ledger(path) if that is right."
         raise ValueError(sentence("ledger", "must be the ledger that was opened, and is another one", path, remedy))

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from dplr._kit.validation import check_count, sentence
 from dplr.ledger import file as ledger_file
-from dplr.ledger import transactions
+from dplr.ledger import outcomes, transactions
 from dplr.ledger.allotment import Allotment
 from dplr.ledger.budget import NullLedger, Reservation, Stated
 from dplr.ledger.entries import Terms, day_of, now
@@ -221,7 +221,7 @@ class Ledger(Recovery):
         with self._opened.reading() as (connection, terms):
             shares = transactions.shares(connection)
         if eps is not None and name not in shares:
-            with self._opened.writing() as (connection, terms):
+            with self._opened.writing(outcomes.SHARE) as (connection, terms):
                 shares = transactions.shares(connection)
                 if name not in shares:  # no other process has made it since
                     limits = checked_share(name, eps, delta, shares, terms)

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import struct
+import weakref
 import zlib
 from types import TracebackType
 from typing import Self
@@ -43,6 +44,7 @@ class Journal:
         self._digest, self._size = b"", 0
         self._records = dict[str, bytes | tuple[int, int]]()  # payloads read; (size, offset) of those written
         self._broken = False
+        _OPEN.add(self)
         self._lock()
         self._read()
         self._start(json.dumps(_HEADER | {"token": token, "code": code}).encode())
@@ -194,6 +196,19 @@ class Journal:
     def _chained(self, body: bytes) -> bytes:
         """A checksum of a record and of all before it, so that none is left out or moved."""
         return hashlib.sha256(self._digest + body).digest()[:_DIGEST]
+
+
+_OPEN: weakref.WeakSet[Journal] = weakref.WeakSet()
+
+
+def _close_all() -> None:
+    """Close them in a forked child, which would hold their locks after the process that has them is gone."""
+    for journal in list(_OPEN):
+        journal.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_all)
 
 
 def name_of(ledger: str, token: str) -> str:

@@ -16,6 +16,10 @@ _HOLDER = "holder"
 _SPENT = "A second draw would be a choice among two: the cost stays spent."
 
 
+class ForkedFit(RuntimeError):
+    """A forked child would go on with a fit of its parent."""
+
+
 class Recording:
     """The journal of one driver.
 
@@ -39,7 +43,7 @@ class Recording:
         begun: bool = False,
     ) -> None:
         self._names, self._holder, self._journal = (ledger, token, code), holder, journal
-        self._begun, self._ended = begun, False
+        self._begun, self._ended, self._process = begun, False, os.getpid()
 
     @property
     def begun(self) -> bool:
@@ -57,7 +61,8 @@ class Recording:
         return None if self._journal is None else self._journal.get(key)
 
     def record(self, key: str, payload: bytes) -> None:
-        """Append a record; where that fails, remove the journal and warn."""
+        """Append a record; where that fails, remove the journal and warn. RuntimeError in a forked child."""
+        self._check_process()
         if self._ended:
             return
         try:
@@ -70,10 +75,17 @@ class Recording:
             warn(message + "it cannot go on from where it was.", UserWarning)
 
     def end(self) -> None:
-        """Remove the journal, if this driver has one."""
+        """Remove the journal, if this driver has one. RuntimeError in a forked child, whose draw nobody would see."""
+        self._check_process()
         self._ended = True
         if self._journal is not None:
             self._journal.remove()
+
+    def _check_process(self) -> None:
+        if self._process != os.getpid():
+            rule = "must be written and removed by the process that began the fit"
+            remedy = "Begin a fit of its own in a process that was forked while a fit ran."
+            raise ForkedFit(sentence("journal", rule, "a process forked from it", remedy))
 
     def close(self) -> None:
         """Close the journal, so that another process may go on with it."""

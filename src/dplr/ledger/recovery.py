@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dplr._kit.validation import sentence
-from dplr.ledger import transactions
+from dplr.ledger import outcomes, transactions
 from dplr.ledger.account import Account
 from dplr.ledger.budget import Reservation, Stated
 from dplr.ledger.entries import Entry
@@ -53,7 +53,7 @@ class Recovery(Account):
         ([1], (1.0, 1e-12))
         """
         check_recoverable(self._opened, "give back")
-        with self._opened.writing() as (connection, _):
+        with self._opened.writing(outcomes.GIVE_BACK) as (connection, _):
             token, entries = entries_named(self._opened, connection, name)
             candidates = [entry for entry in entries if entry.state in ("reserved", "set aside")]
             if not candidates:
@@ -202,7 +202,7 @@ class Recovery(Account):
         -------
         Removes released numbers, and secret journals with which nobody goes on; the entry and its cost stay.
         """
-        with self._opened.writing() as (connection, _):
+        with self._opened.writing(outcomes.DELIVERED) as (connection, _):
             token, _ = entries_named(self._opened, connection, name)
             transactions.drop(connection, token)
         sweep(self._opened)

@@ -9,10 +9,10 @@ from itertools import chain, repeat
 from typing import NoReturn
 
 from dplr._kit.validation import sentence
-from dplr.ledger import transactions
+from dplr.ledger import outcomes, transactions
 from dplr.ledger.budget import BudgetExceeded, Reservation, ReservationLost, Stated
 from dplr.ledger.pieces import piece_of
-from dplr.ledger.recording import Recording, remove_journal
+from dplr.ledger.recording import ForkedFit, Recording, remove_journal
 from dplr.ledger.room import counted, room_of
 from dplr.ledger.terms import cost_of, refusal, statements_of
 from dplr.ledger.transactions import LedgerAccess
@@ -37,7 +37,7 @@ class _OpenReservation:
 
     def draw(self) -> None:
         """Write down, before the first noise, that it is about to be drawn; raises where another ended or took it."""
-        with self._opened.writing() as (connection, _):
+        with self._opened.writing(outcomes.HELD) as (connection, _):
             if transactions.start_drawing(connection, self.token, self._holder, self._state) != self._count:
                 raise ReservationLost(_lost(self._opened.path))
 
@@ -46,7 +46,7 @@ class _OpenReservation:
         if outbox is not None and len(outbox) > MOST_BYTES:
             rule = f"must have at most {MOST_BYTES >> 20} MiB"
             raise ValueError(sentence("outbox", rule, f"{len(outbox)} bytes", "Commit without it."))
-        with self._opened.writing() as (connection, _):
+        with self._opened.writing(outcomes.COMMIT) as (connection, _):
             self._check_ended(transactions.commit(connection, self.token, self._holder))
             if outbox is not None:
                 transactions.keep(connection, self.token, outbox)
@@ -54,14 +54,14 @@ class _OpenReservation:
 
     def refund(self) -> None:
         """Give the budget back; raises once noise may have been drawn."""
-        with self._opened.writing() as (connection, _):
+        with self._opened.writing(outcomes.HELD) as (connection, _):
             self._check_ended(transactions.refund(connection, self.token, self._holder))
         self._end_recording()
 
     def _end_recording(self) -> None:
         """Remove the journal of entries that have ended; a later fit removes one that cannot be removed now."""
         if self.recorder is not None:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, ForkedFit):
                 self.recorder.end()
             remove_journal(self._opened.path, self.token)
 
@@ -82,7 +82,7 @@ class _Spent:
 
     def commit(self, outbox: bytes | None = None) -> None:
         """Write and keep nothing; raises if an entry is not in the file, or if the reservation had already ended."""
-        with self._opened.reading() as (connection, _):
+        with self._opened.reading(outcomes.COMMIT) as (connection, _):
             count = transactions.committed(connection, self.token)
         if self._ended or count != self._count:
             raise RuntimeError(f"a reservation ends once, and stays: {count} of {self._count} entries are there.")
@@ -109,7 +109,7 @@ def insert(
     times: int = 1,
 ) -> str:
     """Write the entries of a reservation, which has a holder where its fit begins now; returns its token."""
-    with opened.writing() as (connection, terms):
+    with opened.writing(outcomes.RESERVE) as (connection, terms):
         costs = [cost_of(statement, terms) for statement in statements]
         if holder is None:
             costs = [piece_of(cost) for cost in costs]

@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from dplr._kit.validation import sentence
-from dplr.ledger import transactions
+from dplr.ledger import outcomes, transactions
 from dplr.ledger.budget import Reservation, Stated
 from dplr.ledger.entries import statement_text
 from dplr.ledger.recording import (
@@ -43,7 +43,7 @@ def resumed(
     releases = statements_of(statements, some=True)
     recording, holder = None, secrets.token_hex(16)
     with contextlib.ExitStack() as unless_taken:
-        with opened.writing() as (connection, _):
+        with opened.writing(outcomes.TAKE) as (connection, _):
             if name is None:
                 token, entries = _only(opened, connection, releases, code, journalled)
             else:
@@ -85,7 +85,7 @@ def code_of(opened: LedgerAccess, fingerprint: str | None) -> str:
     """The code of a fingerprint that the ledger keeps; no error shows the fingerprint."""
     check_recoverable(opened, "resume")
     checked = checked_text("fingerprint", fingerprint)
-    with opened.writing() as (connection, _):
+    with opened.writing(outcomes.READ) as (connection, _):
         return transactions.code_of(connection, checked)
 
 
@@ -95,7 +95,7 @@ def entries_named(
     """The token of a reservation, and its entries."""
     if isinstance(name, bool) or not isinstance(name, int | str):
         raise TypeError(sentence("entry", "must be the number of an entry, or the token of a reservation", name))
-    token = name if isinstance(name, str) else transactions.token_of(connection, name, opened.share)
+    token = name if isinstance(name, str) else transactions.reservation_of(connection, name, opened.share)
     entries = [] if token is None else transactions.entries_of(connection, token, opened.share)
     if token is None or not entries:
         raise ValueError(sentence("entry", f"must be one of {opened.path}", name, _OTHERS))

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from dplr._kit.validation import SMALLEST_DELTA, SMALLEST_EPS
 from dplr.ledger import transactions
+from dplr.ledger.decoding import Damaged
 from dplr.ledger.entries import Terms
 from dplr.ledger.transactions import LedgerAccess
 from dplr.privacy.guarantees import Gaussian, Neighbouring, Pure
@@ -73,7 +74,9 @@ def room_of(opened: LedgerAccess, connection: sqlite3.Connection, terms: Terms) 
     ledger_limit = Limit(rule_of(terms), transactions.costs(connection), None)
     if opened.share is None:
         return Room((ledger_limit,))
-    limits = transactions.shares(connection)[opened.share]
+    limits = transactions.shares(connection).get(opened.share)
+    if limits is None:
+        raise Damaged("the table `share`", "name", "must be that of every share", f"none that is {opened.share!r}")
     rule = rule_for(terms.composition, *limits, Neighbouring(terms.neighbouring))
     return Room((Limit(rule, transactions.costs(connection, opened.share), opened.share), ledger_limit))
 

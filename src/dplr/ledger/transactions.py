@@ -5,42 +5,59 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import hmac
-import json
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dplr.ledger import connection as ledger_connection
+from dplr.ledger import outcomes
 from dplr.ledger.connection import IN_USE, connect, explained
-from dplr.ledger.entries import Entry, Terms, day_of, guarantee_of, guarantee_text, now, statement_text
+from dplr.ledger.decoding import (
+    Damaged,
+    Fields,
+    bytes_of,
+    delta_of,
+    digits_of_code,
+    entry_in,
+    eps_of,
+    key_of,
+    optional,
+    row_of,
+    state_of,
+    statement_of,
+    text_of,
+    time_of,
+    token_of,
+    word_of,
+)
+from dplr.ledger.entries import Entry, Terms, day_of, guarantee_text, now, statement_text
 from dplr.ledger.file import check_file, check_header, terms_of
 from dplr.privacy.rules import Cost
 from dplr.privacy.statement import PrivacyStatement
 
-_SPENT = "'set aside', 'reserved', 'drawing', 'committed'"
 # An entry that has ended drops its holder and fingerprint, which only a fit that is resumed needs.
 _ENDED = "ended_at = ?, holder = NULL, fingerprint = NULL"
 
 
 @contextlib.contextmanager
-def reading(path: str, identity: str = "") -> Iterator[tuple[sqlite3.Connection, Terms]]:
+def reading(path: str, identity: str = "", outcome: str = outcomes.READ) -> Iterator[tuple[sqlite3.Connection, Terms]]:
     """A consistent view of the ledger, and its terms."""
-    with _transaction(path, identity, "BEGIN") as opened:
+    with _transaction(path, identity, "BEGIN", outcome) as opened:
         yield opened
 
 
 @contextlib.contextmanager
-def writing(path: str, identity: str = "") -> Iterator[tuple[sqlite3.Connection, Terms]]:
+def writing(path: str, identity: str, outcome: str) -> Iterator[tuple[sqlite3.Connection, Terms]]:
     """A transaction of the only writer: what it reads cannot change before it writes. Durable when it ends."""
-    with _transaction(path, identity, "BEGIN IMMEDIATE") as opened:
+    with _transaction(path, identity, "BEGIN IMMEDIATE", outcome) as opened:
         yield opened
 
 
 @contextlib.contextmanager
-def _transaction(path: str, identity: str, begin: str) -> Iterator[tuple[sqlite3.Connection, Terms]]:
-    with IN_USE, explained(path), _connected(path) as connection:
+def _transaction(path: str, identity: str, begin: str, outcome: str) -> Iterator[tuple[sqlite3.Connection, Terms]]:
+    with IN_USE, explained(path, outcome), _connected(path) as connection:
         deadline = time.monotonic() + ledger_connection.WAIT_SECONDS
         while True:
             try:
@@ -88,30 +105,50 @@ class LedgerAccess:
     label: str | None
     share: str | None = None
 
-    def reading(self) -> contextlib.AbstractContextManager[tuple[sqlite3.Connection, Terms]]:
-        """A consistent view of the file, and its terms."""
-        return reading(self.path, self.id)
+    def reading(
+        self, outcome: str = outcomes.READ
+    ) -> contextlib.AbstractContextManager[tuple[sqlite3.Connection, Terms]]:
+        """A consistent view of the file, and its terms; the outcome says what is spent if that fails."""
+        return reading(self.path, self.id, outcome)
 
-    def writing(self) -> contextlib.AbstractContextManager[tuple[sqlite3.Connection, Terms]]:
-        """A transaction of the only writer, and the terms."""
-        return writing(self.path, self.id)
+    def writing(self, outcome: str) -> contextlib.AbstractContextManager[tuple[sqlite3.Connection, Terms]]:
+        """A transaction of the only writer, and the terms; the outcome says what is spent if that fails."""
+        return writing(self.path, self.id, outcome)
 
 
 def costs(connection: sqlite3.Connection, share: str | None = None) -> dict[Cost, int]:
-    """The costs that were not refunded, of a share or of the whole ledger, equal ones counted together."""
-    where, values = ("", ()) if share is None else (" AND share = ?", (share,))
+    """The costs that were not refunded, of a share or of the whole ledger, equal ones counted together.
+
+    An entry whose state is no word of ours would count as nothing if states were asked for, so all others are.
+    """
+    of_share, names = ("NULL", ()) if share is None else ("share", tuple(shares(connection)))
     rows = connection.execute(
-        "SELECT eps, delta, guarantee, draws, count(*) FROM entry "
-        f"WHERE state IN ({_SPENT}){where} GROUP BY eps, delta, guarantee, draws",
-        values,
+        f"SELECT eps, delta, guarantee, draws, state, {of_share}, count(*), min(number) FROM entry "
+        f"WHERE state IS NOT 'refunded' GROUP BY state, eps, delta, guarantee, draws, {of_share}"
     )
-    return {Cost(eps, delta, guarantee_of(text), draws): count for eps, delta, text, draws, count in rows}
+    counts = dict[Cost, int]()
+    for eps, delta, text, draws, state, name, count, number in rows:
+        fields = Fields(f"entry {number}")
+        fields.read("state", state, state_of)
+        cost = fields.cost(eps, delta, text, draws)
+        if fields.read("share", name, optional(word_of(names))) == share:
+            counts[cost] = counts.get(cost, 0) + count
+    return counts
 
 
 def shares(connection: sqlite3.Connection) -> dict[str, tuple[float, float]]:
     """The limits of each share by its name, in the order in which they were made."""
-    rows = connection.execute("SELECT name, eps, delta FROM share ORDER BY rowid")
-    return {name: (eps, delta) for name, eps, delta in rows}
+    limits = {}
+    for row, name, eps, delta, created in connection.execute(
+        "SELECT rowid, name, eps, delta, created FROM share ORDER BY rowid"
+    ):
+        fields = Fields(f"share {row}")
+        fields.read("created", created, time_of)
+        limits[fields.read("name", name, text_of)] = (
+            fields.read("eps", eps, eps_of),
+            fields.read("delta", delta, delta_of),
+        )
+    return limits
 
 
 def insert_share(connection: sqlite3.Connection, name: str, limits: tuple[float, float], strict: bool) -> None:
@@ -165,7 +202,7 @@ def set_aside(connection: sqlite3.Connection, reservation: str) -> list[tuple[in
         "ORDER BY number",
         (reservation,),
     )
-    return [(number, Cost(eps, delta, guarantee_of(text), draws)) for number, eps, delta, text, draws in rows]
+    return [(number, Fields(f"entry {number}").cost(*values)) for number, *values in rows]
 
 
 def begin(
@@ -229,11 +266,11 @@ class EntryState(NamedTuple):
     holder: str | None
 
 
-def token_of(connection: sqlite3.Connection, number: int, share: str | None) -> str | None:
+def reservation_of(connection: sqlite3.Connection, number: int, share: str | None) -> str | None:
     """The reservation to which an entry belongs; None where there is no such entry."""
     query = "SELECT reservation FROM entry WHERE number = ? AND (? IS NULL OR share = ?)"
     row = connection.execute(query, (number, share, share)).fetchone()
-    return None if row is None else str(row[0])
+    return None if row is None else Fields(f"entry {number}").secret("reservation", row[0], token_of)
 
 
 def entries_of(connection: sqlite3.Connection, reservation: str, share: str | None) -> list[EntryState]:
@@ -243,17 +280,29 @@ def entries_of(connection: sqlite3.Connection, reservation: str, share: str | No
         "AND (? IS NULL OR share = ?) ORDER BY number",
         (reservation, share, share),
     )
-    return [EntryState(*row) for row in rows]
+    return [_state_in(*row) for row in rows]
+
+
+def _state_in(number: int, state: Any, statement: Any, code: Any, holder: Any) -> EntryState:
+    fields = Fields(f"entry {number}")
+    fields.read("statement", statement, statement_of)
+    return EntryState(
+        number,
+        fields.read("state", state, state_of),
+        statement,
+        fields.secret("fingerprint", code, optional(digits_of_code)),
+        fields.secret("holder", holder, optional(token_of)),
+    )
 
 
 def resumable(connection: sqlite3.Connection, share: str | None, state: str = "reserved") -> list[str]:
     """The reservations in that state that have a fingerprint, in their order."""
     rows = connection.execute(
-        "SELECT reservation FROM entry WHERE state = ? AND fingerprint IS NOT NULL "
+        "SELECT reservation, min(number) FROM entry WHERE state = ? AND fingerprint IS NOT NULL "
         "AND (? IS NULL OR share = ?) GROUP BY reservation ORDER BY min(number)",
         (state, share, share),
     )
-    return [token for (token,) in rows]
+    return [Fields(f"entry {number}").secret("reservation", token, token_of) for token, number in rows]
 
 
 def take(connection: sqlite3.Connection, reservation: str, holder: str, state: str = "reserved") -> None:
@@ -263,7 +312,8 @@ def take(connection: sqlite3.Connection, reservation: str, holder: str, state: s
 
 def code_of(connection: sqlite3.Connection, fingerprint: str) -> str:
     """The code of a fingerprint that entries keep: without the random key of the file it tells nothing."""
-    (key,) = connection.execute("SELECT key FROM secret").fetchone()
+    (value,) = row_of(connection, "secret", "key")
+    key = Fields("the row of the secret").secret("key", value, key_of)
     return hmac.new(key, fingerprint.encode(), hashlib.sha256).hexdigest()
 
 
@@ -275,11 +325,16 @@ def keep(connection: sqlite3.Connection, reservation: str, body: bytes) -> None:
 def kept(connection: sqlite3.Connection, reservation: str) -> bytes | None:
     """The file that is kept of a release; None for none."""
     row = connection.execute("SELECT body FROM release WHERE reservation = ?", (reservation,)).fetchone()
-    return None if row is None else bytes(row[0])
+    return None if row is None else Fields(f"the release {reservation}").secret("body", row[0], bytes_of)
 
 
 def undelivered(connection: sqlite3.Connection, share: str | None) -> list[int]:
     """The first entry of each reservation whose release is kept."""
+    (lost,) = connection.execute(
+        "SELECT count(*) FROM release WHERE reservation IS NULL OR reservation NOT IN (SELECT reservation FROM entry)"
+    ).fetchone()
+    if lost:
+        raise Damaged("the table `release`", "reservation", "must be that of an entry", f"{lost} others")
     rows = connection.execute(
         "SELECT min(number) FROM entry JOIN release USING (reservation) WHERE ? IS NULL OR share = ? "
         "GROUP BY reservation ORDER BY 1",
@@ -295,9 +350,9 @@ def drop(connection: sqlite3.Connection, reservation: str) -> None:
 
 def token_with(connection: sqlite3.Connection, prefix: str) -> str | None:
     """The token of a reservation that begins with the prefix; None for none."""
-    query = "SELECT reservation FROM entry WHERE substr(reservation, 1, ?) = ? LIMIT 1"
+    query = "SELECT reservation, number FROM entry WHERE substr(reservation, 1, ?) = ? LIMIT 1"
     row = connection.execute(query, (len(prefix), prefix)).fetchone()
-    return None if row is None else str(row[0])
+    return None if row is None else Fields(f"entry {row[1]}").secret("reservation", row[0], token_of)
 
 
 def committed(connection: sqlite3.Connection, reservation: str) -> int:
@@ -309,10 +364,8 @@ def committed(connection: sqlite3.Connection, reservation: str) -> int:
 def entries(connection: sqlite3.Connection) -> list[Entry]:
     """All entries in their order."""
     rows = connection.execute(
-        "SELECT number, state, eps, delta, guarantee, label, reserved_at, ended_at, statement, share FROM entry "
+        "SELECT number, state, eps, delta, guarantee, draws, label, reserved_at, ended_at, statement, share FROM entry "
         "ORDER BY number"
     )
-    return [
-        Entry(number, state, eps, delta, guarantee_of(text), label, begun, ended, json.loads(statement), share)
-        for number, state, eps, delta, text, label, begun, ended, statement, share in rows
-    ]
+    names = shares(connection)
+    return [entry_in(row, names) for row in rows]

@@ -52,7 +52,7 @@ class Source:
             stream = np.random.Generator(np.random.PCG64(check_count("rng", seed, minimum=0)))
             self._unasked = IntegerSampler(stream.bytes)
         self._waiting: list[Callable[[], object]] = []
-        self._telling = threading.RLock()
+        self._telling, self._process = threading.RLock(), os.getpid()
         self.recorder: Recorder | None = None
         self._calls, self._is_recorded = 0, False  # of `once`; whether what is drawn now is written down
         self._subject = ""
@@ -105,6 +105,8 @@ class Source:
 
     def _tell(self) -> None:
         """Whoever draws meanwhile waits: no thread draws before every hook has been called, and each is called once."""
+        if self._process != os.getpid():  # a forked child whose hook was given up: see `IntegerSampler`
+            self.forget()
         with self._telling:
             while self._waiting:
                 self._waiting[0]()
@@ -246,7 +248,7 @@ class Source:
 
     def forget(self) -> None:
         """Drop unread random bytes. For a forked child: threads that it lacks may hold the locks."""
-        self._telling = threading.RLock()
+        self._telling, self._process = threading.RLock(), os.getpid()
         self._unasked.forget()
 
     def _refuse(self, *_: Any) -> NoReturn:

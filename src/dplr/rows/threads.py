@@ -22,6 +22,7 @@ _PRODUCTS_WORTH_A_CORE = 5e8
 _THREAD_BYTES = 2**24
 
 _pool: ThreadPoolExecutor | None = None
+_process = os.getpid()  # whose pool it is
 _is_alone = contextvars.ContextVar("_is_alone", default=False)
 
 
@@ -73,10 +74,11 @@ def run(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
     Each works in a copy of the caller's context: from Python 3.14 on it may hold the filters of warnings, and the
     context that a thread is born with is that of the fit that made the pool.
     """
-    global _pool
+    global _pool, _process
     if len(items) == 1 or not can_start(len(items)):
         return [work(item) for item in items]
-    if _pool is None:
+    if _pool is None or _process != os.getpid():  # also where a signal cut the hook after a fork short
+        _process = os.getpid()
         _pool = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="dplr")
     contexts = [contextvars.copy_context() for _ in items]
     return list(_pool.map(lambda context, item: context.run(work, item), contexts, items))

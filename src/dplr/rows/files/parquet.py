@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -188,9 +189,6 @@ def _whole(path: str) -> Iterator[None]:
     except MemoryError:
         raise
     except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"`{path}` must be a whole Parquet file; {first_line(error)}.") from None
-
-
-def first_line(error: Exception) -> str:
-    """The beginning of what an error says, without a full stop."""
-    return (str(error).splitlines() or [type(error).__name__])[0][:120].rstrip(". ")
+        number = getattr(error, "errno", None)
+        reason = "it is damaged or cut off. Write it anew." if number is None else f"{os.strerror(number)}."
+        raise ValueError(f"`{path}` must be a whole Parquet file; {reason}") from error

@@ -253,7 +253,8 @@ def sum_part(job: RemotePass[Any], *parts: Part) -> bytes:
     except (PartChanged, FileChanged):
         return dump_fault("it changed while it was read", reading)
     except Exception as error:
-        return dump_fault(f"its rows cannot be read as declared ({type(error).__name__})", reading)
+        name = type(error.__cause__ or error).__name__  # of the library that read them, if it failed
+        return dump_fault(f"its rows cannot be read as declared ({name})", reading)
 
 
 class PartChanged(ValueError):

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from dplr._kit.validation import sentence
+
 # Rows of a batch: few enough to stay in a cache, many enough that the cost of a call does not matter.
 BATCH_ROWS = 2**16
+
+
+class Unreadable(ValueError):
+    """Rows that the library which reads them could not read. What it says is the cause: it may quote a value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,5 +48,22 @@ class LazyPart:
         return replace(self, columns=tuple(dict.fromkeys(columns)))
 
     def batches(self) -> Iterator[Any]:
-        """Every row once."""
-        return self.read(None if self.columns is None else list(self.columns))
+        """Every row once; Unreadable where the library that reads them fails."""
+        with explained(self.kind):
+            yield from self.read(None if self.columns is None else list(self.columns))
+
+
+@contextlib.contextmanager
+def explained(kind: str) -> Iterator[None]:
+    """Errors of other libraries as a sentence; those of this package, of the system and of memory as they are."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:
+        foreign = type(error).__module__.partition(".")[0] not in ("builtins", "dplr")
+        if not foreign and not (isinstance(error, OSError) and error.errno is None):
+            raise
+        rule = "must be rows that can be read in every pass, as its schema declares them"
+        remedy = "Read it with its own library to see which row or file is at fault, and write it anew."
+        raise Unreadable(sentence("X", rule, f"{kind} with a {type(error).__name__}", remedy)) from error

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dplr._kit.validation import sentence
-from dplr.rows.streams.engines.lazy import BATCH_ROWS, LazyPart
+from dplr.rows.streams.engines.lazy import BATCH_ROWS, LazyPart, explained
 from dplr.rows.streams.parts import LocalParts
 
 
@@ -17,7 +17,9 @@ def parts_of(frame: Any, threads: int | None) -> LocalParts:
         remedy = "Install a newer polars, or call collect() if memory holds the rows."
         raise TypeError(sentence("X", "must be a LazyFrame that has collect_batches", type(frame).__name__, remedy))
     part = LazyPart(functools.partial(_batches, frame), "a query of polars")
-    return LocalParts([part], frame.clear().collect(), threads)
+    with explained(part.kind):
+        empty = frame.clear().collect()
+    return LocalParts([part], empty, threads)
 
 
 def _batches(frame: Any, columns: list[str] | None) -> Iterator[Any]:
