@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping
 from typing import Any, Unpack
@@ -182,9 +183,9 @@ def _of_columns(record: Record, public: PublicFacts, classes: int) -> dict[str, 
     values: dict[str, Any] = {}
     for place, name in enumerate(names):
         value: Any = float(record.x[place])
-        if columns and isinstance(columns[place], Levels) and value == value:
-            levels = columns[place].levels
-            value = levels[int(value)] if value >= 0 else "undeclared"
+        column = columns[place] if columns else None
+        if isinstance(column, Levels) and not math.isnan(value):
+            value = column.levels[int(value)] if value >= 0 else "undeclared"
         values[name] = value
     target = public.classes[int(record.y)] if classes and public.classes is not None else record.y
     values["target"] = target

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dplr._kit.progress import Track
 from dplr.auditor.noise import NoiseCheck, check_noise
-from dplr.auditor.scores import Scores, Track, lower_bound, scores_of
+from dplr.auditor.scores import Scores, lower_bound, scores_of
 from dplr.auditor.search import eps_of
 from dplr.auditor.trace import NoiseDiffers
 from dplr.auditor.trial import Duel

@@ -110,7 +110,7 @@ class Audit:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw how well the worst pair is told apart: see `dplr.plots.plot_audit`."""
-        from dplr.plots import plot_audit  # type: ignore[attr-defined]
+        from dplr.plots import plot_audit
 
         axes: Axes = plot_audit(self, ax)
         return axes

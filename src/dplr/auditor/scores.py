@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dplr._kit.progress import Track
 from dplr.auditing import eps_lower_bound, gaussian_eps, mu_lower_bound
 from dplr.auditor.trace import Draw
 from dplr.auditor.trial import Duel
@@ -15,7 +15,6 @@ from dplr.privacy.guarantees import Gaussian
 from dplr.privacy.statement import PrivacyStatement
 
 Vector = NDArray[np.float64]
-Track = Callable[[Iterable[int], str], Iterable[int]]
 _DIGITS = 9  # beyond them only residues of floating point would be told apart
 _LEAST_VARIANCE = 1e-24  # of a direction, over the largest: less is none, and a shift along it tells everything
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dplr._kit.progress import Track
 from dplr.auditor.neighbours import Pair, Pool
 from dplr.auditor.trial import Duel, Loss, Trial
 from dplr.privacy.gaussian import gaussian_eps
@@ -14,7 +14,6 @@ from dplr.privacy.guarantees import Neighbouring
 
 _RANDOM_SHARE = 0.4  # of the pairs; the others are changes of the worst one so far
 _KINDS = 3  # of the records that both tables have
-Track = Callable[[Iterable[int], str], Iterable[int]]
 
 
 @dataclass(frozen=True, eq=False, slots=True)

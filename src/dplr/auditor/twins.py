@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from dplr._kit.progress import Track
 from dplr.auditor.evidence import evidence_of
-from dplr.auditor.scores import Track
 from dplr.auditor.trace import Draw, NoiseDiffers, Tracing
 from dplr.auditor.trial import Duel, Trial
 from dplr.noise import Ints

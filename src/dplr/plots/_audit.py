@@ -52,7 +52,7 @@ def plot_audit(audit: Audit, ax: Axes | None = None) -> Axes:
     """
     ax = axes("plot_audit", ax)
     first, second = audit.scores
-    edges = np.histogram_bin_edges(np.concatenate([first, second]), bins=_BINS)
+    edges = np.histogram_bin_edges(np.concatenate([first, second]), bins=_BINS).tolist()
     for place, (scores, table) in enumerate(((first, "of one table"), (second, "of its neighbour"))):
         shares = np.full(len(scores), 1 / len(scores))
         ax.hist(scores, bins=edges, weights=shares, histtype="stepfilled", alpha=0.45, color=color_of(place),
