@@ -27,7 +27,7 @@ from sklearn.preprocessing import FunctionTransformer
 import dplr
 from dplr import rows
 from dplr.ledger import connection as _ledger_connection
-from dplr.ledger import transactions
+from dplr.ledger import room, transactions
 from dplr.ledger.budget import BudgetExceeded
 from dplr.ledger.entries import guarantee_of, guarantee_text
 from dplr.ledger.handle import Ledger
@@ -656,3 +656,31 @@ def test_a_fit_opens_the_file_once_to_reserve_once_to_draw_and_once_to_commit(
         mechanism="fm",
     )
     assert "".join(seen) == opened
+
+
+def test_nobody_reserves_between_the_look_at_a_budget_and_the_entry(ledger, monkeypatch):
+    """A second handle that tries in between waits, and finds that too little is left."""
+    statement = dplr.plan(n_rows=1000, n_features=2, eps=0.6, mechanism="fm").statement
+    real, began, refused = room.Room.takes, threading.Event(), []
+
+    def second():
+        try:
+            ledger.reserve(statement)
+        except BudgetExceeded:
+            refused.append("second")
+
+    other = threading.Thread(target=second)
+
+    def takes(self, costs):
+        answer = real(self, costs)
+        if not began.is_set():
+            began.set()
+            other.start()
+            other.join(0.5)
+        return answer
+
+    monkeypatch.setattr(room.Room, "takes", takes)
+    ledger.reserve(statement)
+    other.join(60)
+    assert refused == ["second"]
+    assert len(ledger.entries()) == 1
