@@ -1,8 +1,11 @@
 """Copies of the installed package with a fault, and pytest on them."""
 
+import importlib.util
+import multiprocessing
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -12,13 +15,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-import dplr
 from planted_table import ROOT
 
-PACKAGE = pathlib.Path(dplr.__file__).parent
+# Found and not imported: the processes that run tests import their copy.
+PACKAGE = pathlib.Path(importlib.util.find_spec("dplr").origin).parent
 # Such a failure says that the patch is no program, and not that a promise is broken.
 _NO_PROGRAM = ("NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError")
 _SECONDS = 600
+# Every test process is a fork of one that has these: they take longer to load than most tests to run.
+_PROCESSES = multiprocessing.get_context("forkserver")
+_PROCESSES.set_forkserver_preload(["numpy", "scipy.stats", "scipy.optimize", "sklearn", "pandas", "pytest", "hypothesis"])
 
 
 @dataclass(frozen=True)
@@ -73,34 +79,49 @@ def _call(command, folder):
 
 
 def run_tests(folder, tests, suite, options=("-x",)):
-    """The outcome of tests on the copy in a folder."""
+    """The outcome of tests on the copy in a folder, in a process of their own."""
     start, report = time.perf_counter(), folder / "report.xml"
     marked = ["-m", ""] if suite == "thorough" else []
-    check = (
-        f"import sys, dplr, pytest; assert dplr.__file__.startswith({str(folder)!r}), dplr.__file__; "
-        f"sys.exit(pytest.main(sys.argv[1:]))"
-    )
-    command = [
-        sys.executable, "-c", check, *tests, *options, *marked, "-q", "-n", "0", "-p", "no:cacheprovider",
-        f"--junitxml={report}", f"--basetemp={folder / 'temporary'}",
+    arguments = [
+        *tests, *options, *marked, "-q", "-n", "0", "-p", "no:cacheprovider", f"--junitxml={report}",
+        f"--basetemp={folder / 'temporary'}",
     ]  # fmt: skip
-    # Bytecode of a patched file was left out of the copy: what is compiled is what is written.
-    environment = {**os.environ, "PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1"}
-    try:
-        done = subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=_SECONDS, check=False
-        )
-    except subprocess.TimeoutExpired:
+    process = _PROCESSES.Process(target=_pytest, args=(str(folder), arguments))
+    process.start()
+    process.join(_SECONDS)
+    if process.exitcode is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.join()
         return Outcome("broken", time.perf_counter() - start, (), f"no end within {_SECONDS} seconds")
-    return _outcome(done, report, time.perf_counter() - start)
+    said = (folder / "said").read_text(encoding="utf-8", errors="replace")[-6000:]
+    return _outcome(process.exitcode, report, time.perf_counter() - start, said)
 
 
-def _outcome(done, report, seconds):
+def _pytest(folder, arguments):
+    """Run pytest on the copy, which is the first on every path; what it says goes into a file."""
+    os.setsid()
+    said = os.open(pathlib.Path(folder, "said"), os.O_WRONLY | os.O_CREAT)
+    os.dup2(said, 1)
+    os.dup2(said, 2)
+    sys.path.insert(0, folder)
+    os.environ |= {"PYTHONPATH": folder, "OMP_NUM_THREADS": "1"}
+    os.chdir(ROOT)
+    assert "dplr" not in sys.modules
+    import dplr
+    import pytest
+
+    assert dplr.__file__.startswith(folder), dplr.__file__
+    code = int(pytest.main(arguments))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)  # whatever threads a test has left
+
+
+def _outcome(code, report, seconds, said):
     """Red is a failed test that is a program; an error of collection, of use or of a fixture is not."""
-    said = (done.stdout + done.stderr)[-6000:]
-    if done.returncode == 0:
+    if code == 0:
         return Outcome("green", seconds, (), said)
-    if done.returncode != 1 or not report.exists():
+    if code != 1 or not report.exists():
         return Outcome("broken", seconds, (), said)
     failed = {}
     for case in ElementTree.parse(report).iter("testcase"):
