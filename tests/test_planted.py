@@ -48,8 +48,12 @@ def test_no_witness_compares_hashes_or_reads_the_source():
 def test_a_fault_is_red_and_a_harmless_change_is_green(tmp_path):
     line = "    return 2 * half_width * numbers + half_width\n"
     test = "tests/planted/witness.py::test_ranges_count_their_records"
-    places = {"red": line.replace(" + half_width", ""), "green": f"    # the same\n{line}", "broken": "    return name\n"}
-    for colour, broken in places.items():
+    changes = {
+        "red": line.replace(" + half_width", ""),
+        "green": f"    # a word\n{line}",
+        "broken": "    return name\n",
+    }
+    for colour, broken in changes.items():
         folder = tmp_path / colour
         folder.mkdir()
         fault = Fault(colour, "", "", (Patch("privacy/sensitivity.py", line, broken),), (test,))

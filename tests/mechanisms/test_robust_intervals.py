@@ -135,6 +135,20 @@ def test_without_noise_the_errors_are_those_of_a_sandwich():
     assert [line.std_error for line in est.summary().lines] == pytest.approx(errors, rel=1e-3)
 
 
+def test_without_noise_the_errors_of_a_share_are_those_of_a_sandwich():
+    """Labels are -1 and 1 and residuals up to 2, and the table is about probabilities."""
+    rng = np.random.default_rng(3)
+    X = np.column_stack([rng.uniform(0, 1, 4000), rng.random(4000) < 0.1]).astype(float)
+    y = (rng.random(4000) < 0.2 + 0.3 * X[:, 0] + 0.2 * X[:, 1]).astype(int)
+    spec = dplr.FunctionalMechanism(intervals="robust")
+    est = dplr.fit(X, y, eps=math.inf, model="logistic", bounds=dplr.Bounds([(0, 1), (0, 1)]), mechanism=spec)
+    D = np.column_stack([X, np.ones(len(X))])
+    bread = np.linalg.inv(D.T @ D)
+    residuals = y - D @ (bread @ (D.T @ y))
+    errors = np.sqrt(np.diag(bread @ ((D * residuals[:, None] ** 2).T @ D) @ bread))
+    assert [line.std_error for line in est.summary().lines] == pytest.approx(errors, rel=1e-3)
+
+
 @pytest.mark.thorough
 def test_pure_intervals_hold_a_flag_with_a_larger_variance_as_often_as_they_say():
     rng, held = np.random.default_rng(2), {"robust": [], "on": []}

@@ -14,17 +14,16 @@ import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
 
 import numpy as np
-
 from planted_table import ROOT
 
 # Found and not imported: the processes that run tests import their copy.
 PACKAGE = pathlib.Path(importlib.util.find_spec("dplr").origin).parent
 # Such a failure says that the patch is no program, and not that a promise is broken.
-_NO_PROGRAM = ("NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError")
+_NO_PROGRAM = ("NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "SyntaxError")
 _SECONDS = 600
 # Every test process is a fork of one that has these: they take longer to load than most tests to run.
 _PROCESSES = multiprocessing.get_context("forkserver")
-_PROCESSES.set_forkserver_preload(["numpy", "scipy.stats", "scipy.optimize", "sklearn", "pandas", "pytest", "hypothesis"])
+_PROCESSES.set_forkserver_preload(["numpy", "scipy.stats", "scipy.optimize", "sklearn", "pandas", "pytest"])
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,8 @@ def plant(fault, folder):
 def _compile(kernel, folder):
     """Compile a kernel of the copy anew, without the tiles of an instruction set."""
     core, made = folder / "dplr" / "_core", folder / f"{kernel}.c"
-    _call([sys.executable, "-m", "cython", "-3", "--shared=dplr._core._cyutility", f"dplr/_core/{kernel}.pyx", "-o", made], folder)
+    cython = [sys.executable, "-m", "cython", "-3", "--shared=dplr._core._cyutility"]
+    _call([*cython, f"dplr/_core/{kernel}.pyx", "-o", made], folder)
     (library,) = core.glob(f"{kernel}.*.so")
     library.unlink()
     includes = [sysconfig.get_paths()["include"], np.get_include(), core, core / "tiles"]
@@ -107,8 +107,9 @@ def _pytest(folder, arguments):
     os.environ |= {"PYTHONPATH": folder, "OMP_NUM_THREADS": "1"}
     os.chdir(ROOT)
     assert "dplr" not in sys.modules
-    import dplr
     import pytest
+
+    import dplr
 
     assert dplr.__file__.startswith(folder), dplr.__file__
     code = int(pytest.main(arguments))
