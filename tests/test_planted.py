@@ -1,7 +1,9 @@
 """The table of planted faults: every patch applies, every test exists, and the runner tells red from green."""
 
 import collections
+import importlib.util
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -45,21 +47,26 @@ def test_no_witness_compares_hashes_or_reads_the_source():
     assert not [node for fault in FAULTS for node in fault.tests if node.startswith(weak)]
 
 
-def test_a_fault_is_red_and_a_harmless_change_is_green(tmp_path):
+def test_a_fault_is_red_a_harmless_change_green_and_what_is_no_program_broken(monkeypatch, capsys):
     line = "    return 2 * half_width * numbers + half_width\n"
     test = "tests/planted/witness.py::test_ranges_count_their_records"
-    changes = {
-        "red": line.replace(" + half_width", ""),
-        "green": f"    # a word\n{line}",
-        "broken": "    return name\n",
-    }
-    for colour, broken in changes.items():
-        folder = tmp_path / colour
-        folder.mkdir()
-        fault = Fault(colour, "", "", (Patch("privacy/sensitivity.py", line, broken),), (test,))
-        planted_copies.plant(fault, folder)
-        outcome = planted_copies.run_tests(folder, fault.tests, "default")
-        assert outcome.colour == colour, outcome.said
+    changes = {"red": line.replace(" + half_width", ""), "green": f"    # no\n{line}", "broken": "    return name\n"}
+    faults = [
+        Fault(colour, "area", "", (Patch("privacy/sensitivity.py", line, broken),), (test,))
+        for colour, broken in changes.items()
+    ]
+    program = importlib.util.spec_from_file_location("planted_program", planted_table.FOLDER / "__main__.py")
+    runner = importlib.util.module_from_spec(program)
+    program.loader.exec_module(runner)
+    monkeypatch.setattr(runner, "read", lambda: faults)
+    monkeypatch.setattr(sys, "argv", ["planted", *changes])
+    with pytest.raises(SystemExit) as end:
+        runner.main()
+    said = capsys.readouterr().out
+    assert end.value.code == 1, said
+    for colour in changes:
+        assert re.search(rf"^{colour} .* area +{colour}$", said, re.MULTILINE), said
+    assert "3 faults: 1 red, 1 green, 1 broken\nthe tests are green without a fault" in said
 
 
 def test_a_patch_that_does_not_apply_is_refused(tmp_path):
