@@ -7,9 +7,9 @@ DOCS ?= $(VENV)-docs
 SOURCES := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
 # Tests run on all cores at once: threads of a linear algebra library would only wait for each other, and burn a core.
-test thorough oracle checked: export OMP_NUM_THREADS := 1
+test thorough oracle checked planted: export OMP_NUM_THREADS := 1
 
-.PHONY: demo test thorough oracle spark ray floors checked mutate lint faults bench bench-peers bench-opacus papers papers-peers docs docs-links wheel wheels source bits bits-arm64 bits-s390x clean
+.PHONY: demo test thorough oracle spark ray floors checked mutate planted lint faults bench bench-peers bench-opacus papers papers-peers docs docs-links wheel wheels source bits bits-arm64 bits-s390x clean
 demo: $(VENV)/.demo
 	$(BIN)/python -m dplr.demo
 test: $(VENV)/.test
@@ -41,6 +41,9 @@ floors: $(VENV)-floors/.floors
 # 10,000 mutated model files and 10,000 mutated bounds files, and what became of them.
 mutate: $(VENV)/.test
 	$(BIN)/python tests/helpers/mutations.py 10000
+# A copy of the package for each planted fault, and the test that must turn red on it: docs/trust/planted-faults.md.
+planted: $(VENV)/.oracle
+	DPLR_REQUIRE_ORACLE=1 $(BIN)/python tests/planted --jobs 2
 # The kernels' tests on a build with bounds checks, in an environment of its own. It need not be fast: compiled at -O1.
 checked: $(VENV)-checked/.test
 	$(VENV)-checked/bin/python -m pytest -n auto tests/rows/test_moments.py tests/rows/test_clipped.py tests/rows/test_native_columns.py tests/core/test_table_columns.py tests/core/test_quotes.py tests/core/test_hash_tables.py tests/core/test_isa.py tests/core/test_noise.py tests/mechanisms/test_functional.py

@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import math
 import pickle
 import re
 import subprocess
@@ -130,6 +131,16 @@ def test_the_pipeline_of_every_model_predicts_the_same_of_every_kind_of_column(m
         assert list(plain.feature_names_in_) == list(every_column.COLUMNS)
     for rows in (X[X.columns[::-1]], pl.from_pandas(X)):
         same(plain.decision_function(rows), of_the_pipeline(est, "decision_function", X))
+
+
+def test_the_pipeline_keeps_predictions_within_the_bounds_of_the_target():
+    """The line that is fitted to a step leaves the range of the step at both ends."""
+    X = np.linspace(0, 1, 400)[:, np.newaxis]
+    bounds = dplr.Bounds([(0, 1)], target=(0, 1))
+    est = dplr.fit(X, (X[:, 0] > 0.5).astype(float), eps=math.inf, model="linear", mechanism="fm", bounds=bounds)
+    predicted = est.to_sklearn().predict(X)
+    same(predicted, est.predict(X))
+    assert (predicted.min(), predicted.max()) == (0.0, 1.0)
 
 
 def test_the_pipeline_multiplies_every_two_kinds_of_column(pairs):

@@ -27,7 +27,7 @@ from sklearn.preprocessing import FunctionTransformer
 import dplr
 from dplr import rows
 from dplr.ledger import connection as _ledger_connection
-from dplr.ledger import outcomes, transactions
+from dplr.ledger import outcomes, room, transactions
 from dplr.ledger.budget import BudgetExceeded
 from dplr.ledger.decoding import guarantee_of
 from dplr.ledger.entries import guarantee_text
@@ -657,3 +657,21 @@ def test_a_fit_opens_the_file_once_to_reserve_once_to_draw_and_once_to_commit(
         mechanism="fm",
     )
     assert "".join(seen) == opened
+
+
+def test_nobody_writes_between_the_look_at_a_budget_and_the_entry(ledger, path, monkeypatch):
+    """Else two processes could both find room, and both take it."""
+    real, locked = room.Room.takes, []
+
+    def takes(self, costs):
+        with contextlib.closing(sqlite3.connect(path, timeout=0)) as other:
+            try:
+                other.execute("BEGIN IMMEDIATE")
+                locked.append(False)
+            except sqlite3.OperationalError as error:
+                locked.append("locked" in str(error))
+        return real(self, costs)
+
+    monkeypatch.setattr(room.Room, "takes", takes)
+    ledger.reserve(dplr.plan(n_rows=1000, n_features=2, eps=0.6, mechanism="fm").statement)
+    assert locked == [True]

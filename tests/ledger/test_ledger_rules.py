@@ -361,3 +361,13 @@ TestLedger = Machine.TestCase
 TestLedger.settings = _quick
 TestZcdpLedger = ZcdpMachine.TestCase
 TestZcdpLedger.settings = _quick
+
+
+@pytest.mark.parametrize("rule_", [Zcdp(1.0, 1e-5), Gdp(1.0, 1e-5)])
+def test_the_eps_of_a_gaussian_release_is_never_added_since_it_holds_at_its_own_delta(rule_):
+    """Half of the eps, at a delta of a tenth, is more than the whole budget at its own delta."""
+    release = gaussian(gaussian_mu(0.5, 0.1), 0.5, 0.1)
+    assert gaussian_eps(release.guarantee.mu, 1e-5) > 1.0
+    assert not rule_.fits({release: 1})
+    assert not rule_.fits({release: 1, pure(0.1): 1})
+    assert rule_.spent({release: 1})[0] > 1.0

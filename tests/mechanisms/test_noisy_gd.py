@@ -14,7 +14,7 @@ import fits as fitting
 from dplr._core import go_down
 from dplr.bounds.scaling import ball_prep
 from dplr.ledger.budget import NullLedger
-from dplr.mechanisms.noisy_gd.descent import _clipped_sums
+from dplr.mechanisms.noisy_gd.descent import _clipped_sums, _State
 from dplr.mechanisms.noisy_gd.settings import Descent
 from dplr.noise import Source
 from dplr.privacy.guarantees import Gaussian, Neighbouring, Poisson
@@ -198,6 +198,26 @@ def test_a_fit_on_poisson_batches_learns():
     est = fit(X, y, eps=2.0, steps=60, learning_rate=20, batch=500)
     assert est.score(X, y) > 0.85
     assert isinstance(est.privacy_.guarantee, Poisson)
+
+
+def test_every_model_of_a_step_sums_a_batch_of_its_own():
+    """The accountant adds the steps of all models up as if each drew its own."""
+    state, batches = _State(plan(1.0, 1e-5, steps=2, clip=0.5, batch=250), 3), []
+
+    class Rows:
+        units = N
+
+        def of_units(self, units):
+            batches.append(units.tolist())
+            return units
+
+        def total(self, query, coef, rows):
+            zeros = np.zeros(query.shape, np.int64)
+            return Total(zeros, zeros, query.exponent, Faults(0, 0, 0, ()))
+
+    state.of_batches(Rows(), Source(3))
+    assert len(batches) == 3
+    assert len(set(map(tuple, batches))) == 3
 
 
 def test_a_fit_on_poisson_batches_without_the_accountant_is_refused_before_any_noise(monkeypatch, entropy):

@@ -9,7 +9,7 @@ import pytest
 
 import dplr
 from dplr.mechanisms.functional import noise as fm_noise
-from dplr.mechanisms.meat import largest_residual, meat_cells, meat_l1_sensitivity
+from dplr.mechanisms.meat import largest_residual, meat_cells, meat_l1_sensitivity, meat_l2_sensitivity
 from dplr.privacy import calibration
 from dplr.privacy.guarantees import Neighbouring, Pure
 from dplr.problem.cells import second_moments
@@ -135,6 +135,20 @@ def test_without_noise_the_errors_are_those_of_a_sandwich():
     assert [line.std_error for line in est.summary().lines] == pytest.approx(errors, rel=1e-3)
 
 
+def test_without_noise_the_errors_of_a_share_are_those_of_a_sandwich():
+    """Labels are -1 and 1 and residuals up to 2, and the table is about probabilities."""
+    rng = np.random.default_rng(3)
+    X = np.column_stack([rng.uniform(0, 1, 4000), rng.random(4000) < 0.1]).astype(float)
+    y = (rng.random(4000) < 0.2 + 0.3 * X[:, 0] + 0.2 * X[:, 1]).astype(int)
+    spec = dplr.FunctionalMechanism(intervals="robust")
+    est = dplr.fit(X, y, eps=math.inf, model="logistic", bounds=dplr.Bounds([(0, 1), (0, 1)]), mechanism=spec)
+    D = np.column_stack([X, np.ones(len(X))])
+    bread = np.linalg.inv(D.T @ D)
+    residuals = y - D @ (bread @ (D.T @ y))
+    errors = np.sqrt(np.diag(bread @ ((D * residuals[:, None] ** 2).T @ D) @ bread))
+    assert [line.std_error for line in est.summary().lines] == pytest.approx(errors, rel=1e-3)
+
+
 @pytest.mark.thorough
 def test_pure_intervals_hold_a_flag_with_a_larger_variance_as_often_as_they_say():
     rng, held = np.random.default_rng(2), {"robust": [], "on": []}
@@ -149,3 +163,13 @@ def test_pure_intervals_hold_a_flag_with_a_larger_variance_as_often_as_they_say(
             found.append(low <= 2.0 <= high)
     assert np.mean(held["robust"]) >= 0.9
     assert np.mean(held["on"]) <= 0.8  # equal variances do not hold here: the test can fail
+
+
+@pytest.mark.parametrize(("neighbouring", "factor"), [("add_remove", 1.0), ("replace_one", math.sqrt(2))])
+def test_squares_of_scores_have_the_norm_of_the_longest_row_with_its_constant(neighbouring, factor):
+    """One row adds u^2 v v', of norm u^2 |v|^2: u is up to 3 here, and v has the intercept's constant."""
+    facts = {"model": "linear", "neighbouring": neighbouring, "mechanism": "fm"}
+    problem = dplr.plan(n_rows=1000, n_features=2, eps=1.0, **facts).problem
+    v = np.array([0.0, problem.geometry.radius, problem.geometry.intercept])
+    one = float(np.linalg.norm(9 * np.outer(v, v)))
+    assert meat_l2_sensitivity(problem, 3.0) == pytest.approx(factor * one, rel=1e-9)

@@ -12,7 +12,9 @@ from scipy import special
 import dplr
 from dplr.inference.intervals import UNBOUNDED, intervals
 from dplr.mechanisms.score import defaults, losses, rounds
+from dplr.mechanisms.score.noise import round_at_zero
 from dplr.privacy.guarantees import Neighbouring
+from dplr.problem.geometry import Geometry
 from dplr.problem.losses import LOGISTIC
 from dplr.problem.problem import Problem
 from made_rows import make_groups
@@ -319,3 +321,17 @@ def test_mechanisms_without_intervals_say_why_and_what_to_use():
         plan = planned(5000, 3, mechanism=name, **facts)
         said = dplr.mechanisms.as_mechanism(name).lacks_intervals(plan)
         assert said == "" if word is None else (word in said and 'aim="coefficients"' in said)
+
+
+@pytest.mark.parametrize("neighbouring", list(Neighbouring))
+@pytest.mark.parametrize("iota", [0.0, 0.5])
+def test_no_record_moves_the_sums_at_zero_by_more_than_their_sensitivity_and_one_does(neighbouring, iota):
+    """There every record has p = 1/2: half of a row, with the sign of its label, and a quarter of its square."""
+    geometry = Geometry(3, intercept=iota)
+    weight, stated = round_at_zero(geometry, 1.0, neighbouring)
+    v = np.array([1.0, 0.0, 0.0, iota])
+    one = np.append(v / 2, weight * np.outer(v, v).ravel() / 4)
+    other = np.append(-v / 2, weight * np.outer(v, v).ravel() / 4)
+    moved = np.linalg.norm(one if neighbouring is Neighbouring.ADD_REMOVE else one - other)
+    assert moved <= stated * (1 + 1e-9)
+    assert moved >= 0.99 * stated

@@ -108,3 +108,9 @@ def test_what_voids_the_promise_comes_first():
 def test_the_full_statement_keeps_every_constant():
     one = statement("objective")
     assert all(word in str(one) for word in ("kappa", "tau", "gauge", "theorem"))
+
+
+@pytest.mark.parametrize(("eps", "delta"), [(0.5, 0.1), (1e-6, 0.3), (2.0, 0.05)])
+def test_the_best_guess_is_that_of_the_worst_pair_and_counts_delta(eps, delta):
+    """Randomised response that tells the truth outright with probability delta, else at odds of e^eps."""
+    assert best_guess(eps, delta) == pytest.approx(delta + (1 - delta) * math.exp(eps) / (1 + math.exp(eps)))

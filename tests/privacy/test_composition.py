@@ -219,3 +219,11 @@ def test_a_pure_release_is_no_easier_to_tell_apart_than_the_gaussian_that_it_is_
     assert mu <= 1.2534 * eps
     assert composition.pure_eps_of_square(Fraction(mu) ** 2) == pytest.approx(eps, rel=1e-6)
     assert pure_mu(composition.pure_eps_of_square(Fraction(mu) ** 2)) <= mu
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "approx"])
+def test_deltas_of_shares_never_add_up_to_more_than_the_whole(kind):
+    rng = np.random.default_rng(1)
+    for eps, k in zip(rng.uniform(0.01, 5, 30).tolist(), rng.integers(2, 60, 30).tolist(), strict=True):
+        _, delta = composition.equal_shares(k, eps, 1e-5, kind)
+        assert k * composition.exact(delta) <= composition.exact(1e-5)

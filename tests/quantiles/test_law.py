@@ -1,13 +1,16 @@
 """Prices add up to at most eps, in fractions and by zCDP; thresholds and noise are those of the proof."""
 
+import itertools
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from dplr.privacy import count_sensitivity
 from dplr.privacy.composition import exact, largest_rho, pure_rho
-from dplr.quantiles.grid import STEPS
+from dplr.quantiles import selection
+from dplr.quantiles.grid import LAST, STEPS
 from dplr.quantiles.law import LEAST_MIDDLE, UNITS, check_enough, noise_units, prices, steps_outwards, threshold
 
 
@@ -98,3 +101,32 @@ def test_more_records_make_ends_denser_and_powers_of_ten_never_lighter(around_ze
     assert decades == sorted(decades)
     assert 1 < decades[0] < decades[-1] <= 36.2
     assert all(steps in (*STEPS, 1) for steps, _ in found)
+
+
+@pytest.mark.parametrize("records", [10, 11])
+def test_no_record_moves_the_choice_of_a_middle_or_an_end_by_more_than_its_eps_and_some_do(records, monkeypatch):
+    """What one record changes in the exponents, from the place where it gains most to that where it loses most."""
+    exponents = []
+
+    def note(costs, rate, steps, weight, source):
+        exponents.append([rate * int(cost) for cost in costs.tolist()])
+        return 0
+
+    monkeypatch.setattr(selection, "_least", note)
+    price, unit, spread = Fraction(1, 3), selection.CELL_UNITS, {selection._middle: [], selection._end: []}
+    for first, second in itertools.permutations([0, LAST, 2 * LAST], 2):  # negative and far out, zero, far out
+        for choice, found in spread.items():
+            exponents.clear()
+            for place in (first, second):
+                cells = np.zeros(2 * LAST + 1, np.int64)
+                cells[[LAST + 5, place]] += np.array([records - 1, 1]) * unit
+                if choice is selection._middle:
+                    choice(np.concatenate([[0], np.cumsum(cells)]), records, price, None)
+                else:
+                    ends = [1.0, 2.0, 5.0]
+                    choice(ends, [int(cells[LAST + 1 :].sum()), int(cells[-1]), 0], unit, Fraction(1), price, None)
+            one, two = exponents
+            changes = [a - b for a, b in zip(one, two, strict=True)]
+            found.append(max(changes) - min(changes))
+    for found in spread.values():
+        assert max(found) == price
