@@ -20,7 +20,8 @@ def columns(kind):
 
 
 def released(X, y, low, **options):
-    bounds = dplr.Bounds(dict.fromkeys("ab", (low, low + 63)))
+    ends = (low, low + 63)
+    bounds = dplr.Bounds([ends] * 2 if isinstance(X, np.ndarray) else dict.fromkeys("ab", ends))
     spec = dplr.NoisyGradientDescent(steps=STEPS, standardise="off")
     fit = dplr.fit(X, y, bounds=bounds, eps=float("inf"), mechanism=spec, classes=(0, 1), **options)
     return fit.released_["gradients"]
