@@ -1,6 +1,6 @@
 """Poisson batches of noisy gradient descent: whole persons come and go, each by itself, with the odds of the plan.
 
-Row j has one number that is not 0, in column j. Without noise, the released gradients so show which rows each batch had.
+Row j has one number that is not 0, in column j. Without noise, released gradients show which rows each batch had.
 """
 
 import itertools
