@@ -47,6 +47,5 @@ def test_a_promise_that_does_not_hold_ends_with_1(bounds, monkeypatch):
     assert "WRONG: eps = 1 does not hold" in done.output
 
 
-def test_public_rows_and_half_of_a_weight_are_refused(bounds):
-    assert "`--public` is of rows" in run("--bounds", bounds, "--eps", "1", "--public", bounds).output
+def test_half_of_a_weight_is_refused(bounds):
     assert run("--bounds", bounds, "--eps", "1", "--weight", "w").exit_code == 2

@@ -110,6 +110,11 @@ def promise(entry):
     }
 
 
+def without(lines, name):
+    """The lines of all other options."""
+    return {option: line for option, line in lines.items() if option != name}
+
+
 def simulation(typed, name, value, entry="plan_curve", beside="--curve"):
     return Line(typed, passes(entry, "assume", lambda assume: getattr(assume, name) == value), beside)
 
@@ -168,6 +173,16 @@ COMMANDS = {
         "output": Line("-o out.tex", shows("tabular")),
         "overwrite": OVERWRITE,
         "quiet": Line("-q", hides("Wrote"), "-o out.tex"),
+    }),
+    "audit": ("audit --bounds bounds.toml --eps 0.4", without(promise("audit"), "public") | unit("audit", weight=False) | {
+        "n_rows": Line("--n-rows 77", passes("audit", "n_rows", 77)),
+        "pairs": Line("--pairs 33", passes("audit", "pairs", 33)),
+        "runs": Line("--runs 222", passes("audit", "runs", 222)),
+        "confidence": Line("--confidence 0.9", passes("audit", "confidence", 0.9)),
+        "seed": Line("--seed 5", passes("audit", "seed", 5)),
+        "broken": Line("--broken", passes("audit", "broken", True)),
+        "plot": Line("--plot out.svg", shows("Wrote out.svg"), "--pairs 20 --runs 20 --mechanism fm"),
+        "overwrite": Line("--overwrite", WORKS, "--plot taken.svg --pairs 20 --runs 20 --mechanism fm"),
     }),
     "plan": ("plan --bounds bounds.toml --n-rows 400 --eps 0.4", promise("plan") | unit("plan", weight=False)
              | form("--target sick --public {}") | {

@@ -15,7 +15,7 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from planted_copies import Outcome, plant, run_tests
-from planted_table import PENDING, ROOT, SUITES, Fault, areas, read
+from planted_table import ROOT, SUITES, Fault, areas, read
 
 RESULTS = ROOT / "bench" / "results" / "planted.csv"
 SOUND = Fault("sound", "", "", (), ())
@@ -52,7 +52,7 @@ def _select(asked):
         sys.exit(f"no fault has the name {', '.join(sorted(strange - names))}")
     if asked.names:
         return [fault for fault in faults if fault.name in strange]
-    return [fault for fault in faults if asked.area in (None, fault.area) and (asked.area or fault.area != PENDING)]
+    return [fault for fault in faults if asked.area in (None, fault.area)]
 
 
 def _write(rows):
@@ -67,7 +67,7 @@ def _write(rows):
 def main():
     """Try the faults, print a table, and end with 1 unless each is red."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", help="names of faults; none for all that are not pending")
+    parser.add_argument("names", nargs="*", help="names of faults; none for all")
     parser.add_argument("--area", choices=list(areas()), help="the faults of one area")
     parser.add_argument("--jobs", type=int, default=1, help="copies at once")
     asked = parser.parse_args()

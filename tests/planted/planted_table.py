@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 FOLDER = pathlib.Path(__file__).parent
 ROOT = FOLDER.parents[1]
-PENDING = "pending"
 SUITES = ("default", "thorough")
 _FIELDS = {"name", "why", "patch", "tests", "suite", "reason", "kernels"}
 
@@ -61,8 +60,8 @@ def _fault(area, entry):
 
 
 def areas():
-    """area -> its title, in the order of the files' names; pending ones last."""
-    files = sorted(FOLDER.glob("*.toml"), key=lambda file: (file.stem == PENDING, file.stem))
+    """area -> its title, in the order of the files' names."""
+    files = sorted(FOLDER.glob("*.toml"))
     return {file.stem: tomllib.loads(file.read_text(encoding="utf-8"))["title"] for file in files}
 
 

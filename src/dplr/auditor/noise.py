@@ -25,7 +25,8 @@ class NoiseCheck:
     Attributes
     ----------
     numbers : how many were drawn.
-    law : chance of noise as far from its law as this, if it is drawn by it (Kolmogorov and Smirnov).
+    law : chance of noise as far from its law as this, if it is drawn by it, for the call of a fit that is farthest
+        (Kolmogorov and Smirnov).
     together : chance of two numbers of a fit that agree as well as these, if each is drawn by itself, for the pair
         that agrees best.
     repeated : how many fits had the noise of an earlier one.
@@ -51,15 +52,14 @@ class NoiseCheck:
 def check_noise(fits: Sequence[Sequence[Draw]], seed: int) -> NoiseCheck:
     """Test the noise of all fits: each number should be uniform on the scale of its law."""
     rng = np.random.default_rng(seed)
-    uniform = [np.concatenate([_uniform(draw, rng) for draw in draws] or [np.zeros(0)]) for draws in fits]
-    every = np.concatenate(uniform)
-    law = float(stats.kstest(every, "uniform").pvalue) if len(every) else 1.0
-    width = min(map(len, uniform), default=0)
-    raw = [np.concatenate([np.asarray(draw.noise, float) / draw.scale for draw in draws] or [np.zeros(0)])
+    calls = min(map(len, fits))
+    uniform = [np.concatenate([_uniform(draws[call], rng) for draws in fits]) for call in range(calls)]
+    chances = [stats.kstest(numbers, "uniform").pvalue for numbers in uniform if len(numbers)]
+    law = float(min(1.0, len(chances) * min(chances, default=1.0)))
+    raw = [np.concatenate([np.asarray(draw.noise, float) / draw.scale for draw in draws[:calls]] or [np.zeros(0)])
            for draws in fits]  # fmt: skip
-    texts = [numbers.tobytes() for numbers in raw if numbers.any()]
-    together = _together(raw, min(width, _MOST_NUMBERS))
-    return NoiseCheck(len(np.concatenate(raw)), law, together, len(texts) - len(set(texts)))
+    repeated = len(raw) - len({numbers.tobytes() for numbers in raw})
+    return NoiseCheck(sum(map(len, raw)), law, _together(raw), repeated)
 
 
 def _uniform(draw: Draw, rng: np.random.Generator) -> Vector:
@@ -80,8 +80,9 @@ def _uniform(draw: Draw, rng: np.random.Generator) -> Vector:
     return np.array([stats.gamma.cdf(length, size)])
 
 
-def _together(fits: Sequence[Vector], width: int) -> float:
+def _together(fits: Sequence[Vector]) -> float:
     """The smallest chance over pairs of numbers of their correlation, times the number of pairs."""
+    width = min(_MOST_NUMBERS, *map(len, fits))
     if width < 2 or len(fits) < 50:
         return 1.0
     ranks = stats.rankdata(np.array([numbers[:width] for numbers in fits]), axis=0)

@@ -59,10 +59,7 @@ def audit(
         check_output(plot, overwrite, (bounds,))
     with blamed(USAGE):
         units = units_of(options)
-    parameters = parameters_of(options)
-    if parameters["public"] is not None:
-        raise Refused("`--public` is of rows: an audit of a public start is `dplr.audit(public=(coef, intercept))`.",
-                      USAGE)  # fmt: skip
+    parameters = parameters_of({**options, "public": None})
     del units["sample_weight"]
     import dplr
 

@@ -23,6 +23,7 @@ from dplr.cli._options import (
     overwrite_option,
     parameters_of,
     privacy_options,
+    public_option,
     promise,
     share_option,
     statement_option,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 @bounds_option
 @eps_option(required=True)
 @privacy_options
+@public_option
 @unit_options
 @click.option("--n-rows", type=click.IntRange(min=1), help="With add_remove: a public guess of the number of records.")
 @click.option("--ledger", "ledger_path", type=EXISTING, help="The budget that pays; see `dplr ledger`.")

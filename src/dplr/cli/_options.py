@@ -89,11 +89,15 @@ delta_option = click.option(
 )  # fmt: skip
 
 
+public_option = click.option(
+    "--public", type=EXISTING,
+    help="Rows of other people, with the same columns, that are public already: the fit starts there.",
+)  # fmt: skip
+
+
 def privacy_options(function: Function) -> Function:
     """The options of the promise and of the mechanism."""
     for option in (
-        click.option("--public", type=EXISTING, help="Rows of other people, with the same columns, that are public "
-            "already: the fit starts there."),
         click.option("--ranges", type=click.Choice(("auto", "on", "off")), default="auto", show_default=True,
             help="Spend a share of eps to find where numbers lie within their bounds; auto: where records are many and "
             "the fit has no intervals."),

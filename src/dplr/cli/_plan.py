@@ -17,6 +17,7 @@ from dplr.cli._options import (
     opened,
     parameters_of,
     privacy_options,
+    public_option,
     share_option,
     told,
 )
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 )
 @eps_option(required=False)
 @privacy_options
+@public_option
 @unit_options
 @click.option("--target", metavar="COLUMN", help="With --public or --sample: their target.")
 @curve_options
