@@ -174,7 +174,8 @@ COMMANDS = {
         "overwrite": OVERWRITE,
         "quiet": Line("-q", hides("Wrote"), "-o out.tex"),
     }),
-    "audit": ("audit --bounds bounds.toml --eps 0.4", without(promise("audit"), "public") | unit("audit", weight=False) | {
+    "audit": ("audit --bounds bounds.toml --eps 0.4",
+              without(promise("audit"), "public") | unit("audit", weight=False) | {
         "n_rows": Line("--n-rows 77", passes("audit", "n_rows", 77)),
         "pairs": Line("--pairs 33", passes("audit", "pairs", 33)),
         "runs": Line("--runs 222", passes("audit", "runs", 222)),
