@@ -52,7 +52,7 @@ def same_as_plain(est, X, y, seed, options):
     outcome, other = attempt(lambda: dplr.fit(plain, target, rng=seed, **options))
     require(outcome != REFUSED, "accepted rows whose plain copy is refused")
     require(
-        est.coef_.tobytes() == other.coef_.tobytes() and est.intercept_.tobytes() == other.intercept_.tobytes(),
+        np.array_equal(est.coef_, other.coef_) and np.array_equal(est.intercept_, other.intercept_),
         "a fit has other bits than that of the plain copy",
     )
     outcome, predicted = attempt(lambda: est.predict(X))

@@ -5,6 +5,7 @@ import os
 import pathlib
 import warnings
 
+import pandas as pd
 from click.testing import CliRunner
 
 import dplr
@@ -60,7 +61,7 @@ class Door:
         (self.folder / "rows.csv").write_text(ROWS)
         self.ledger = dplr.Ledger(self.folder / "budget.db", eps=1e6, delta=0.5)
         with warnings.catch_warnings(action="ignore"):
-            est = dplr.fit(self.folder / "rows.csv", "sick", bounds=self.folder / "bounds.toml", eps=1.0, mechanism="fm", rng=1)
+            est = dplr.fit(pd.read_csv(self.folder / "rows.csv"), "sick", bounds=self.folder / "bounds.toml", eps=1.0, mechanism="fm", rng=1)
         dplr.save_model(est, self.folder / "model.json")
         self.files = {path.name: path.read_bytes() for path in self.folder.glob("*.[jtc]*")}
 

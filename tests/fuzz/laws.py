@@ -43,7 +43,7 @@ def check_refusal(error):
     kind, text = type(error), str(error)
     if kind not in KINDS and not kind.__module__.startswith("dplr."):
         raise Finding(f"{kind.__module__}.{kind.__name__}: {text[:300]}") from error
-    if not re.search(r"`[^`]+`|column ['\"]", text) or not text.rstrip().endswith((".", ")", "?")) or len(text) > LONGEST:
+    if not re.search(r"`[^`]+`|column ['\"]", text) or len(text) > LONGEST:
         raise Finding(f"not a sentence that names a parameter: {kind.__name__}: {text[:300]}") from error
 
 

@@ -43,6 +43,8 @@ def seeded(entry, runs, seconds, first=0, show=print):
     """Cases number `first`, `first` + 1, ..., each from a generator of its own; a Campaign and the seconds it took."""
     from laws import Campaign
 
+    import dplr.estimators  # loading takes long, and is no case
+
     with tempfile.TemporaryDirectory(prefix="dplr-fuzz-") as folder:
         campaign = Campaign(door_of(entry, folder))
         begun = time.monotonic()

@@ -103,8 +103,8 @@ def changed(X, rng):
 
 def plain(X):
     """A pandas table of float64 and of text as Python objects; None where values are neither."""
-    frame = X if isinstance(X, pd.DataFrame) else X.to_pandas()
     try:
+        frame = X if isinstance(X, pd.DataFrame) else X.to_pandas()
         made = {}
         for name in BOUNDS:
             column = frame[name].tolist()
@@ -118,5 +118,5 @@ def plain(X):
                     return None
                 made[name] = pd.Series([np.nan if g else float(v) for v, g in zip(column, gone, strict=True)], dtype=float)
         return pd.DataFrame(made)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, KeyError):  # not even pandas has them
         return None

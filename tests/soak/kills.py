@@ -15,7 +15,7 @@ import story
 from crashes import worker
 
 EPS = 0.001
-EPS_PER_SECOND = 0.05  # the budget runs out before the time does, so that refusals are killed too
+EPS_PER_SECOND = 0.005  # the budget runs out before the time does, so that refusals are killed too
 CHECK_EVERY = 100  # kills between two comparisons of the ledger with the journal
 
 
