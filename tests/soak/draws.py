@@ -100,7 +100,7 @@ def expected(cells, number):
     return large, np.append(counts[large], counts[~large].sum())
 
 
-def test_value(observed, cells):
+def chance_of(observed, cells):
     """p-value of the chi-square test."""
     large, wanted = expected(cells, observed.sum())
     counts = np.append(observed[large], observed[~large].sum())
@@ -116,4 +116,4 @@ def count(name, draws, seconds, seed=None):
     while observed.sum() < draws and time.monotonic() - begun < seconds:
         drawn = law.draw(source, int(min(law.block, draws)))
         observed += np.bincount(drawn, minlength=len(law.cells))
-    return int(observed.sum()), time.monotonic() - begun, test_value(observed, law.cells)
+    return int(observed.sum()), time.monotonic() - begun, chance_of(observed, law.cells)
