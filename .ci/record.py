@@ -1,6 +1,6 @@
 """Run a make target and append what became of it to ``bench/results/runs.csv``: ``python .ci/record.py thorough``.
 
-``python .ci/record.py NAME -- COMMAND ...`` runs another command under that name. The command's exit status is passed on.
+``python .ci/record.py NAME -- COMMAND ...`` runs another command under that name, and passes its exit status on.
 Counts come from pytest's junit file, which the environment variable PYTEST_ADDOPTS asks for; a target without pytest
 (``soak``, ``faults``) has none of them. In a workflow the line stands in the job's summary too.
 """
@@ -26,7 +26,7 @@ class NoTests(ValueError):
 
 
 def counts(path):
-    """Passed, failed and skipped tests of a junit file; NoTests where there is none, so that no empty run is a green one."""
+    """Passed, failed and skipped tests of a junit file; NoTests where none ran: no empty run is green."""
     try:
         root = ET.parse(path).getroot()
     except (OSError, ET.ParseError) as error:
@@ -42,7 +42,10 @@ def counts(path):
 
 
 def commit():
-    done = subprocess.run(["git", "rev-parse", "--short=8", "HEAD"], capture_output=True, text=True, cwd=ROOT, check=False)
+    """The commit of the checkout."""
+    done = subprocess.run(
+        ["git", "rev-parse", "--short=8", "HEAD"], capture_output=True, text=True, cwd=ROOT, check=False
+    )
     return done.stdout.strip() or "unknown"
 
 
@@ -79,10 +82,13 @@ def record(line, path):
 def summarise(line, path):
     """The same as a table of Markdown, for people who look at the job."""
     with open(path, "a", encoding="utf-8") as file:
-        file.write(f"| {' | '.join(FIELDS)} |\n|{'---|' * len(FIELDS)}\n| {' | '.join(str(line[f]) for f in FIELDS)} |\n\n")
+        file.write(
+            f"| {' | '.join(FIELDS)} |\n|{'---|' * len(FIELDS)}\n| {' | '.join(str(line[f]) for f in FIELDS)} |\n\n"
+        )
 
 
 def main(arguments):
+    """Exit status of the command."""
     if not arguments:
         print(__doc__)
         return 2

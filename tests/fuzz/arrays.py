@@ -3,15 +3,38 @@
 import warnings
 
 import numpy as np
+from tests.fuzz.laws import REFUSED, attempt, nothing_drawn_when_refused, require
 
 import dplr
-from laws import REFUSED, attempt, nothing_drawn_when_refused, require
 
 NUMBERS = [0, 1, -1, 2, 0.5, -0.5, 1e-300, 5e-324, 1e300, -1e308, 2**31, 2**53 + 1, 2**62, 7, 100, 0.1]
 STRANGE = [float("nan"), float("inf"), float("-inf"), -0.0]
 OBJECTS = [None, "a", "1", b"1", True, 2**70, 10**400, 1 + 1j, [1], (), {}, np.float32(1.5), float("nan"), object]
-TYPES = ["f8", "f4", "f2", ">f8", ">f4", "g", "i1", "i2", "i4", "i8", ">i8", "u1", "u2", "u4", "u8", "?", "O", "c8", "U3",
-         "S2", "M8[s]", "m8[s]", "V8"]  # fmt: skip
+TYPES = [
+    "f8",
+    "f4",
+    "f2",
+    ">f8",
+    ">f4",
+    "g",
+    "i1",
+    "i2",
+    "i4",
+    "i8",
+    ">i8",
+    "u1",
+    "u2",
+    "u4",
+    "u8",
+    "?",
+    "O",
+    "c8",
+    "U3",
+    "S2",
+    "M8[s]",
+    "m8[s]",
+    "V8",
+]
 PLAIN = ["f8", "f8", "f4", "i8", "?", ">f8"]
 
 
@@ -81,8 +104,28 @@ def values(shape, kind, rng):
 
 def laid_out(X, rng):
     """The same numbers in another layout, subclass or container."""
-    layout = rng.choice(["C", "C", "F", "strided", "reversed", "read-only", "unaligned", "transposed", "broadcast",
-                         "subclass", "masked", "matrix", "list", "ragged", "tuple", "flat", "deep", "nothing"])  # fmt: skip
+    layout = rng.choice(
+        [
+            "C",
+            "C",
+            "F",
+            "strided",
+            "reversed",
+            "read-only",
+            "unaligned",
+            "transposed",
+            "broadcast",
+            "subclass",
+            "masked",
+            "matrix",
+            "list",
+            "ragged",
+            "tuple",
+            "flat",
+            "deep",
+            "nothing",
+        ]
+    )
     if layout == "F":
         return np.asfortranarray(X)
     if layout == "strided":
@@ -128,7 +171,17 @@ def labels(n, rng):
     kind = rng.choice(["?", "?", "i8", "i8", "f8", "u1", ">i4", "f4", "O", "U", "list", "column", "strange"])
     some = [rng.randrange(2) for _ in range(size)]
     if kind == "strange":
-        return rng.choice([None, "y", 3, [rng.choice(OBJECTS) for _ in range(size)], {}, np.zeros((size, 2)), np.ma.masked_array(some, mask=[k == 0 for k in range(size)])])  # fmt: skip
+        return rng.choice(
+            [
+                None,
+                "y",
+                3,
+                [rng.choice(OBJECTS) for _ in range(size)],
+                {},
+                np.zeros((size, 2)),
+                np.ma.masked_array(some, mask=[k == 0 for k in range(size)]),
+            ]
+        )
     if kind == "list":
         return some
     if kind == "U":

@@ -1,27 +1,93 @@
 """Random argument vectors of the command line: a documented exit code, a sentence, and no budget spent by a refusal."""
 
 import contextlib
-import os
 import pathlib
 import warnings
 
 import pandas as pd
 from click.testing import CliRunner
+from tests.fuzz.laws import ACCEPTED, REFUSED, require
 
 import dplr
 from dplr.cli import main
-from laws import ACCEPTED, REFUSED, require
 
-BOUNDS = '[features.age]\nlower = 18\nupper = 99\n[features.work]\nlevels = ["a", "b"]\n[target]\nclasses = ["no", "yes"]\n'
+BOUNDS = (
+    '[features.age]\nlower = 18\nupper = 99\n[features.work]\nlevels = ["a", "b"]\n[target]\nclasses = ["no", "yes"]\n'
+)
 ROWS = "id,age,work,sick\n" + "".join(f"{k},{20 + k},{'ab'[k % 2]},{['no', 'yes'][k % 3 % 2]}\n" for k in range(20))
-COMMANDS = [["fit"], ["check"], ["plan"], ["predict"], ["summary"], ["evaluate"], ["bounds", "init"], ["bounds", "learn"],
-            ["ledger", "init"], ["ledger", "show"], ["ledger", "share"], ["ledger", "give-back"], ["ledger", "recover"],
-            ["moments"], ["moments", "release"], ["moments", "fit"], [], ["nothing"]]  # fmt: skip
-FILES = ["rows.csv", "bounds.toml", "model.json", "budget.db", "gone.csv", ".", "-", "", "out/x.json", "made.json", "made.csv",
-         "a\0b", "\udc80", "*.csv"]  # fmt: skip
-VALUES = ["0.5", "1", "-1", "0", "nan", "inf", "1e-400", "1e400", "x", "", "sick", "age", "id", "auto", "fm", "ngd", "none",
-          "linear", "logistic", "prediction", "coefficients", "add_remove", "zcdp", "20", "99999999999999999999", "sick ~ age",
-          "age=number", "1e-6", "utf-8", "latin-1", "utf-16", ",", ";", ".", "é"]  # fmt: skip
+COMMANDS = [
+    ["fit"],
+    ["check"],
+    ["plan"],
+    ["predict"],
+    ["summary"],
+    ["evaluate"],
+    ["bounds", "init"],
+    ["bounds", "learn"],
+    ["ledger", "init"],
+    ["ledger", "show"],
+    ["ledger", "share"],
+    ["ledger", "give-back"],
+    ["ledger", "recover"],
+    ["moments"],
+    ["moments", "release"],
+    ["moments", "fit"],
+    [],
+    ["nothing"],
+]
+FILES = [
+    "rows.csv",
+    "bounds.toml",
+    "model.json",
+    "budget.db",
+    "gone.csv",
+    ".",
+    "-",
+    "",
+    "out/x.json",
+    "made.json",
+    "made.csv",
+    "a\0b",
+    "\udc80",
+    "*.csv",
+]
+VALUES = [
+    "0.5",
+    "1",
+    "-1",
+    "0",
+    "nan",
+    "inf",
+    "1e-400",
+    "1e400",
+    "x",
+    "",
+    "sick",
+    "age",
+    "id",
+    "auto",
+    "fm",
+    "ngd",
+    "none",
+    "linear",
+    "logistic",
+    "prediction",
+    "coefficients",
+    "add_remove",
+    "zcdp",
+    "20",
+    "99999999999999999999",
+    "sick ~ age",
+    "age=number",
+    "1e-6",
+    "utf-8",
+    "latin-1",
+    "utf-16",
+    ",",
+    ";",
+    ".",
+    "é",
+]
 OPTIONS = {}
 
 
@@ -32,13 +98,27 @@ def options_of(command):
         at = main
         for word in command:
             at = getattr(at, "commands", {}).get(word)
-        names = [name for p in getattr(at, "params", []) for name in (*p.opts, *p.secondary_opts) if name.startswith("-")]
+        names = [
+            name for p in getattr(at, "params", []) for name in (*p.opts, *p.secondary_opts) if name.startswith("-")
+        ]
         OPTIONS[key] = [*names, "--nothing", "--help"]
     return OPTIONS[key]
 
 
 LIKELY = {
-    "fit": ["rows.csv", "--target", "sick", "--bounds", "bounds.toml", "--eps", "0.1", "--ledger", "budget.db", "-o", "made.json"],
+    "fit": [
+        "rows.csv",
+        "--target",
+        "sick",
+        "--bounds",
+        "bounds.toml",
+        "--eps",
+        "0.1",
+        "--ledger",
+        "budget.db",
+        "-o",
+        "made.json",
+    ],
     "check": ["rows.csv", "--target", "sick", "--bounds", "bounds.toml"],
     "plan": ["--bounds", "bounds.toml", "--n-rows", "20", "--eps", "0.5"],
     "predict": ["model.json", "rows.csv", "-o", "made.csv"],
@@ -61,7 +141,14 @@ class Door:
         (self.folder / "rows.csv").write_text(ROWS)
         self.ledger = dplr.Ledger(self.folder / "budget.db", eps=1e6, delta=0.5)
         with warnings.catch_warnings(action="ignore"):
-            est = dplr.fit(pd.read_csv(self.folder / "rows.csv"), "sick", bounds=self.folder / "bounds.toml", eps=1.0, mechanism="fm", rng=1)
+            est = dplr.fit(
+                pd.read_csv(self.folder / "rows.csv"),
+                "sick",
+                bounds=self.folder / "bounds.toml",
+                eps=1.0,
+                mechanism="fm",
+                rng=1,
+            )
         dplr.save_model(est, self.folder / "model.json")
         self.files = {path.name: path.read_bytes() for path in self.folder.glob("*.[jtc]*")}
 

@@ -1,14 +1,16 @@
 """Bounds files, model files and files of moments: refused in a sentence, or read to mean exactly what they say."""
 
+import hashlib
 import json
 import pathlib
 import warnings
 
 import numpy as np
+import pandas as pd
+from tests.fuzz.laws import ACCEPTED, REFUSED, Finding, attempt, require
 
 import dplr
 import mutations
-from laws import ACCEPTED, REFUSED, Finding, attempt, require
 
 
 class Bounds:
@@ -55,8 +57,6 @@ class Moments:
         for seed, options in enumerate([{}, {"delta": 1e-6}, {"neighbouring": "add_remove", "party": "a"}]):
             with warnings.catch_warnings(action="ignore"):
                 bounds = {"a": (0, 1), "b": (0, 2), "c": {"lower": 0, "upper": 1, "missing": "indicator"}}
-                import pandas as pd
-
                 frame = pd.DataFrame(rows, columns=["a", "b", "c"])
                 dplr.release_moments(frame, bounds=bounds, eps=1.0, rng=seed, **options).save(self.path)
             self.files.append(self.path.read_bytes())
@@ -76,7 +76,10 @@ class Moments:
         again = self.path.with_suffix(".again")
         again.unlink(missing_ok=True)
         moments.save(again)
-        require(json.loads(again.read_bytes())["moments"] == json.loads(data)["moments"], "saved again it says another thing")
+        require(
+            json.loads(again.read_bytes())["moments"] == json.loads(data)["moments"],
+            "saved again it says another thing",
+        )
         with warnings.catch_warnings(action="ignore"):
             attempt(lambda: moments.regress(moments.columns[0]))
         return outcome
@@ -84,11 +87,9 @@ class Moments:
 
 def hashed(data, tree):
     """A file of moments with these fields, and the hash that belongs to them."""
-    from hashlib import sha256
-
     text = json.dumps(tree, sort_keys=True, separators=(",", ":"))
     head = json.loads(data)
-    return json.dumps(head | {"sha256": sha256(text.encode()).hexdigest(), "moments": tree}).encode()
+    return json.dumps(head | {"sha256": hashlib.sha256(text.encode()).hexdigest(), "moments": tree}).encode()
 
 
 def judged(outcome, fault):

@@ -4,12 +4,12 @@ import pathlib
 import warnings
 
 import pandas as pd
+from tests.fuzz.laws import REFUSED, attempt, nothing_drawn_when_refused, require
 
 import dplr
 from dplr.cli._rows import read_rows
 from dplr.rows.files.kinds import NUMBER, Format, Kind
 from dplr.rows.streams.source import Stream, file_parts
-from laws import REFUSED, attempt, nothing_drawn_when_refused, require
 from mutations import of_bytes
 
 BOUNDS = {"age": (0, 99), "work": {"levels": ["none", "some", "full"], "missing": "none"}}
@@ -36,11 +36,17 @@ def as_stream(path):
 class Door:
     # Words of Arrow that still reach the user: they are mended where files are read.
     # A header of any length stands in the message about a missing column.
-    KNOWN = (r"must have a column for", r"pyarrow\.lib\.", r"^not a sentence .*(?:Parquet|Arrow|thrift|snappy|[Cc]orrupt)")
+    KNOWN = (
+        r"must have a column for",
+        r"pyarrow\.lib\.",
+        r"^not a sentence .*(?:Parquet|Arrow|thrift|snappy|[Cc]orrupt)",
+    )
 
     def __init__(self, folder):
         self.folder, self.bounds = pathlib.Path(folder), dplr.Bounds(BOUNDS, target=("no", "yes"))
-        frame = pd.DataFrame({"age": [20.0, 35.5, 10.0, 77.0], "work": ["none", "some", "full", None], "sick": ["no", "yes"] * 2})
+        frame = pd.DataFrame(
+            {"age": [20.0, 35.5, 10.0, 77.0], "work": ["none", "some", "full", None], "sick": ["no", "yes"] * 2}
+        )
         frame.to_parquet(self.folder / "whole.parquet", row_group_size=2)
         self.parquet = (self.folder / "whole.parquet").read_bytes()
 

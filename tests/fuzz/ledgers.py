@@ -7,12 +7,12 @@ import sqlite3
 import warnings
 
 import numpy as np
+from tests.fuzz.laws import ACCEPTED, REFUSED, attempt, require
 
 import dplr
 from dplr.ledger.handle import Ledger
 from dplr.ledger.journal import Journal, name_of
 from dplr.model_file import encode_model
-from laws import ACCEPTED, REFUSED, attempt, require
 from mutations import HOSTILE, of_bytes
 
 
@@ -33,15 +33,22 @@ def made(folder):
 
 class Databases:
     # Texts inside a ledger that were changed by hand: mended in the room of ledgers.
-    KNOWN = (r"^builtins\.(?:KeyError|AttributeError|IndexError|UnicodeDecodeError)", r"json\.decoder\.JSONDecodeError", r"sqlite3\.")
+    KNOWN = (
+        r"^builtins\.(?:KeyError|AttributeError|IndexError|UnicodeDecodeError)",
+        r"json\.decoder\.JSONDecodeError",
+        r"sqlite3\.",
+    )
 
     def __init__(self, folder):
         self.whole, self.path = made(folder), os.path.join(folder, "changed.ledger")
         self.data = pathlib.Path(self.whole).read_bytes()
-        self.spent = Ledger(self.whole).spent()
+        with warnings.catch_warnings(action="ignore"):
+            self.plan = dplr.plan(n_rows=50, n_features=2, eps=0.1, mechanism="fm")
         with sqlite3.connect(self.whole) as connection:
             tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-            self.columns = [(table, row[1]) for table in tables for row in connection.execute(f"PRAGMA table_info({table})")]
+            self.columns = [
+                (table, row[1]) for table in tables for row in connection.execute(f"PRAGMA table_info({table})")
+            ]
         connection.close()
 
     def attack(self, rng):
@@ -55,28 +62,25 @@ class Databases:
         else:
             shutil.copyfile(self.whole, self.path)
             self.change_a_value(rng)
-        outcomes = set()
-        ledger = None
-        for act in (
-            lambda: Ledger(self.path),
-            lambda: ledger.spent(),
-            lambda: ledger.remaining(),
+        outcome, ledger = attempt(lambda: Ledger(self.path))
+        if outcome == REFUSED:
+            return outcome
+        acts = [
+            ledger.spent,
+            ledger.remaining,
             lambda: list(ledger.entries()),
             lambda: ledger.recover(1),
-            lambda: ledger.reserve(dplr.plan(n_rows=50, n_features=2, eps=0.1, mechanism="fm")),
-        ):
-            outcome, value = attempt(act)
-            if ledger is None:
-                if outcome == REFUSED:
-                    return outcome
-                ledger = value
-            outcomes.add(outcome)
+            lambda: ledger.reserve(self.plan),
+        ]
+        outcomes = {attempt(act)[0] for act in acts}
         return REFUSED if REFUSED in outcomes else ACCEPTED
 
     def change_a_value(self, rng):
         """One value of one row becomes another one, behind the ledger's back; triggers may refuse it."""
         table, column = rng.choice(self.columns)
-        value = rng.choice([each for each in HOSTILE if each is None or isinstance(each, (float, str, bytes))] + [-1, 0, 2**62])
+        value = rng.choice(
+            [each for each in HOSTILE if each is None or isinstance(each, (float, str, bytes))] + [-1, 0, 2**62]
+        )
         connection = sqlite3.connect(self.path)
         try:
             for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
@@ -111,7 +115,7 @@ class Journals:
 
         def read():
             with Journal.reopen(self.ledger, self.TOKEN, self.CODE) as journal:
-                return [(key, journal.get(key)) for key in journal.keys()]
+                return [(key, journal.get(key)) for key in list(journal.keys())]
 
         outcome, records = attempt(read)
         if outcome == ACCEPTED:
@@ -120,7 +124,7 @@ class Journals:
 
 
 class Outboxes:
-    """A model that the ledger keeps, changed in the database: it is never handed over as the model that was paid for."""
+    """A model that the ledger keeps, changed in the database: never handed over as the model that was paid for."""
 
     KNOWN = ()
 

@@ -17,7 +17,7 @@ import time
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE), str(HERE.parent / "helpers")]
+sys.path[:0] = [str(ROOT), str(HERE.parent / "helpers")]
 RESULTS = ROOT / "bench" / "results" / "fuzz.csv"
 FIELDS = ["date", "commit", "entry", "tool", "cases", "seconds", "accepted", "refused", "known", "findings"]
 ENTRIES = {
@@ -36,14 +36,12 @@ ENTRIES = {
 
 def door_of(entry, folder):
     module, name = ENTRIES[entry]
-    return getattr(importlib.import_module(module), name)(folder)
+    return getattr(importlib.import_module(f"tests.fuzz.{module}"), name)(folder)
 
 
 def seeded(entry, runs, seconds, first=0, show=print):
     """Cases number `first`, `first` + 1, ..., each from a generator of its own; a Campaign and the seconds it took."""
-    from laws import Campaign
-
-    import dplr.estimators  # loading takes long, and is no case
+    from tests.fuzz.laws import Campaign
 
     with tempfile.TemporaryDirectory(prefix="dplr-fuzz-") as folder:
         campaign = Campaign(door_of(entry, folder))
@@ -61,8 +59,9 @@ def guided(entry, runs, seconds):
     import atheris
 
     with atheris.instrument_imports(include=["dplr"], enable_loader_override=False):
+        from tests.fuzz import laws
+
         import dplr  # noqa: F401
-        import laws
 
         folder = tempfile.mkdtemp(prefix="dplr-fuzz-")
         campaign = laws.Campaign(door_of(entry, folder))

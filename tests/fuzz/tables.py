@@ -8,19 +8,54 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+from tests.fuzz.laws import REFUSED, attempt, nothing_drawn_when_refused, require
 
 import dplr
-from laws import REFUSED, attempt, nothing_drawn_when_refused, require
 
 BOUNDS = {
     "age": {"lower": 0, "upper": 99, "missing": 20},
     "work": {"levels": ["none", "some", "full"], "missing": "none"},
     "school": {"levels": [0, 1, 2], "ordinal": True, "missing": 1},
 }
-STRANGE = [None, float("nan"), "", "a", "1", b"1", True, 10**30, -1, 1e308, float("inf"), decimal.Decimal(1), 1j, [1], {},
-           datetime.date(2020, 1, 1), pd.NA, pd.NaT, np.int8(1)]  # fmt: skip
-NUMBER_TYPES = ["float64", "float32", "Float64", "int64", "Int8", "uint8", "UInt16", "object", "string", "category",
-                "double[pyarrow]", "int32[pyarrow]", "bool", "boolean", "complex128", "datetime64[ns]"]  # fmt: skip
+STRANGE = [
+    None,
+    float("nan"),
+    "",
+    "a",
+    "1",
+    b"1",
+    True,
+    10**30,
+    -1,
+    1e308,
+    float("inf"),
+    decimal.Decimal(1),
+    1j,
+    [1],
+    {},
+    datetime.date(2020, 1, 1),
+    pd.NA,
+    pd.NaT,
+    np.int8(1),
+]
+NUMBER_TYPES = [
+    "float64",
+    "float32",
+    "Float64",
+    "int64",
+    "Int8",
+    "uint8",
+    "UInt16",
+    "object",
+    "string",
+    "category",
+    "double[pyarrow]",
+    "int32[pyarrow]",
+    "bool",
+    "boolean",
+    "complex128",
+    "datetime64[ns]",
+]
 TEXT_TYPES = ["object", "string", "category", "string[pyarrow]", "large_string[pyarrow]"]
 
 
@@ -45,7 +80,9 @@ class Door:
             if twin is not None:
                 other = attempt(lambda: dplr.fit(twin, y, **options))[1]
                 require(other is not None, "accepted a table whose plain copy is refused")
-                require(est.coef_.tobytes() == other.coef_.tobytes(), "a fit has other bits than that of the plain copy")
+                require(
+                    est.coef_.tobytes() == other.coef_.tobytes(), "a fit has other bits than that of the plain copy"
+                )
                 first, second = attempt(lambda: est.predict(X)), attempt(lambda: est.predict(twin))
                 require(first[0] == second[0] and np.array_equal(first[1], second[1]), "predictions differ")
         return outcome
@@ -69,13 +106,32 @@ def in_library(columns, rng):
         if kind == "polars":
             frame = pl.DataFrame(columns, strict=False)
             to = rng.choice([pl.Float32, pl.Int8, pl.UInt64, pl.String, pl.Categorical, pl.Decimal, pl.Date, pl.Int128])
-            return frame if rng.random() < 0.5 else frame.with_columns(pl.col(rng.choice(frame.columns)).cast(to, strict=False))
+            return (
+                frame
+                if rng.random() < 0.5
+                else frame.with_columns(pl.col(rng.choice(frame.columns)).cast(to, strict=False))
+            )
         if kind == "arrow":
             arrow = pa.table(columns)
             place = rng.randrange(3)
-            to = rng.choice([pa.float32(), pa.int8(), pa.large_string(), pa.dictionary(pa.int8(), pa.string()), pa.float16(),
-                             pa.decimal128(10, 2), pa.bool_(), pa.string_view(), pa.null()])  # fmt: skip
-            return arrow if rng.random() < 0.5 else arrow.set_column(place, arrow.column_names[place], arrow.column(place).cast(to, safe=False))
+            to = rng.choice(
+                [
+                    pa.float32(),
+                    pa.int8(),
+                    pa.large_string(),
+                    pa.dictionary(pa.int8(), pa.string()),
+                    pa.float16(),
+                    pa.decimal128(10, 2),
+                    pa.bool_(),
+                    pa.string_view(),
+                    pa.null(),
+                ]
+            )
+            return (
+                arrow
+                if rng.random() < 0.5
+                else arrow.set_column(place, arrow.column_names[place], arrow.column(place).cast(to, safe=False))
+            )
         frame = pd.DataFrame(columns)
         name = rng.choice(list(columns))
         return frame.astype({name: rng.choice(TEXT_TYPES if name == "work" else NUMBER_TYPES)})
@@ -116,7 +172,9 @@ def plain(X):
             else:
                 if any(isinstance(v, (str, bytes, bool, np.bool_)) for v in column):
                     return None
-                made[name] = pd.Series([np.nan if g else float(v) for v, g in zip(column, gone, strict=True)], dtype=float)
+                made[name] = pd.Series(
+                    [np.nan if g else float(v) for v, g in zip(column, gone, strict=True)], dtype=float
+                )
         return pd.DataFrame(made)
     except (TypeError, ValueError, OverflowError, KeyError):  # not even pandas has them
         return None

@@ -1,16 +1,10 @@
 """A few thousand random cases at every door, and laws that are red where a door is broken."""
 
 import random
-import sys
-import pathlib
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-
-import laws
-import run
+from tests.fuzz import arrays, laws, run
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 # Cases of each door in every run, 10^4 in all, and ten times as many in the thorough one.
@@ -59,7 +53,6 @@ def test_a_proper_refusal_is_none():
 
 def test_a_fit_that_misreads_its_rows_is_found(monkeypatch):
     """A door that read every float32 as another number would be seen within the cases of every run."""
-    arrays = __import__("arrays")
     door, real = arrays.Door("."), arrays.dplr.fit
 
     def misread(X, y, **options):

@@ -3,13 +3,13 @@
 import math
 import time
 from collections.abc import Callable
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 
 from dplr.noise import Source
-from fractions import Fraction
 
 SIGNIFICANT = 1e-6
 CELLS = 64
@@ -77,12 +77,8 @@ def gauge(source, size):
 
 LAWS = {
     "discrete Laplace, scale 3": of_integers(lambda s, n: s.laplace(3, n), lambda z: math.exp(-abs(z) / 3), 60),
-    "discrete Laplace, scale 2^40": of_real(
-        lambda s, n: s.laplace(2**40, n) / 2**40, stats.laplace, 10**6
-    ),
-    "discrete Gaussian, variance 9": of_integers(
-        lambda s, n: s.gaussian(9, n), lambda z: math.exp(-(z**2) / 18), 18
-    ),
+    "discrete Laplace, scale 2^40": of_real(lambda s, n: s.laplace(2**40, n) / 2**40, stats.laplace, 10**6),
+    "discrete Gaussian, variance 9": of_integers(lambda s, n: s.gaussian(9, n), lambda z: math.exp(-(z**2) / 18), 18),
     "discrete Gaussian, variance 2^44": of_real(lambda s, n: s.gaussian(2**44, n) / 2**22, stats.norm, 10**6),
     "gaps of Poisson sampling, rate 1/8": Counted(gaps, gap_cells(), 10**6),
     "rounded Gaussian, deviation 2^40": of_real(

@@ -1,4 +1,6 @@
-"""What runs for long: ``python tests/soak/run.py [fits] [kills] [draws] [--short]``; exit status 1 where a limit breaks.
+"""What runs for long: ``python tests/soak/run.py [fits] [kills] [draws] [--short]``.
+
+The exit status is 1 where a limit breaks.
 
 With ``--record`` a line per figure is appended to ``bench/results/soak.csv``.
 """
@@ -12,12 +14,11 @@ import sys
 import tempfile
 import warnings
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-import draws
-import fits
-import kills
-
 ROOT = pathlib.Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tests.soak import draws, kills, many_fits  # noqa: E402
+
 RESULTS = ROOT / "bench" / "results" / "soak.csv"
 FIELDS = ["date", "commit", "part", "subject", "count", "seconds", "figure", "value", "limit", "wrong"]
 # Of the whole soak, and of the short one: fits and their seconds, seconds of kills, draws and seconds of each law.
@@ -30,7 +31,7 @@ LARGEST_OBJECTS = 0.5  # Python objects more per fit: a leaked one would be 1
 
 def soak_fits(short, amounts):
     with tempfile.TemporaryDirectory(prefix="dplr-soak-") as folder, warnings.catch_warnings(action="ignore"):
-        found = fits.soak(folder, *amounts)
+        found = many_fits.soak(folder, *amounts)
     size = found["fits"], found["seconds"]
     yield "memory", *size, "bytes per fit", round(found["bytes per fit"], 2), LARGEST_SLOPE[short]
     yield "memory", *size, "Python objects per fit", round(found["objects per fit"], 4), LARGEST_OBJECTS

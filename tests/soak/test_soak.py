@@ -1,18 +1,12 @@
 """The short soak, every night; and each of its laws is red where it is broken."""
 
 import csv
-import pathlib
 import subprocess
 import sys
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-
-import draws
-import fits
-import run
+from tests.soak import draws, many_fits, run
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc and forks")
 
@@ -34,7 +28,7 @@ def test_a_leak_a_repeat_and_a_lost_entry_are_seen(tmp_path):
         kept.append([bytearray(50_000), []])
         return b"the same"
 
-    found = fits.soak(tmp_path, 200, 60, leaking)
+    found = many_fits.soak(tmp_path, 200, 60, leaking)
     assert found["repeats"] == 199
     assert found["bytes per fit"] > run.LARGEST_SLOPE[True]
     assert found["objects per fit"] > run.LARGEST_OBJECTS
@@ -44,7 +38,7 @@ def test_a_leak_a_repeat_and_a_lost_entry_are_seen(tmp_path):
 @linux
 @pytest.mark.filterwarnings("ignore")
 def test_a_few_fits_break_no_limit(tmp_path):
-    found = fits.soak(tmp_path, 40, 60)
+    found = many_fits.soak(tmp_path, 40, 60)
     assert found["repeats"] == found["unaccounted"] == 0
     assert found["entries"] == 4
 

@@ -46,7 +46,14 @@ def rows_to_predict(estimator: Any, X: Any, layout: Layout | None) -> NDArray[np
     # Where bounds say what a missing value counts as, an array has NaN; `predictors` refuses every other one.
     missing = layout is not None and not layout.plain
     checked = named(
-        "X", validate_data, estimator, X, reset=False, dtype=np.float64, skip_check_array=table is not None, ensure_all_finite=not missing
+        "X",
+        validate_data,
+        estimator,
+        X,
+        reset=False,
+        dtype=np.float64,
+        skip_check_array=table is not None,
+        ensure_all_finite=not missing,
     )
     if table is None and (layout is None or layout.plain):
         return np.asarray(checked)

@@ -95,7 +95,7 @@ def soak(folder, count, seconds, work=fit_once):
         "fits": done,
         "seconds": time.monotonic() - begun,
         "bytes per fit": slope(sizes, places),
-        "objects per fit": (len(gc.get_objects()) - objects[0]) / max(1, done - int(WARM_UP * count)) if objects else 0.0,
+        "objects per fit": (len(gc.get_objects()) - (objects or [0])[0]) / max(1, done - int(WARM_UP * count)),
         "repeats": repeats(hashes[:done]),
         "entries": entries,
         "unaccounted": abs(spent - asked),
