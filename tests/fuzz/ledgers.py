@@ -32,11 +32,13 @@ def made(folder):
 
 
 class Databases:
-    # Texts inside a ledger that were changed by hand: mended in the room of ledgers.
+    # Values inside a ledger that were changed by hand: mended in the room of ledgers.
     KNOWN = (
         r"^builtins\.(?:KeyError|AttributeError|IndexError|UnicodeDecodeError)",
         r"json\.decoder\.JSONDecodeError",
         r"sqlite3\.",
+        r"(?:TypeError|ValueError): (?:string argument|could not convert|Invalid literal|cannot convert|negative count)",
+        r"is not a valid \w+$",
     )
 
     def __init__(self, folder):
