@@ -37,7 +37,7 @@ class Databases:
         r"^builtins\.(?:KeyError|AttributeError|IndexError|UnicodeDecodeError)",
         r"json\.decoder\.JSONDecodeError",
         r"sqlite3\.",
-        r"(?:TypeError|ValueError): (?:string argument|could not convert|Invalid literal|cannot convert|negative count)",
+        r"Error: (?:string argument|could not convert|Invalid literal|cannot convert|negative count)",
         r"is not a valid \w+$",
     )
 

@@ -5,6 +5,7 @@ By default cases come from seeded random generators. With ``--atheris`` they are
 """
 
 import argparse
+import contextlib
 import csv
 import datetime
 import importlib
@@ -44,7 +45,10 @@ def seeded(entry, runs, seconds, first=0, show=print):
     from tests.fuzz.laws import Campaign
 
     with tempfile.TemporaryDirectory(prefix="dplr-fuzz-") as folder:
-        campaign = Campaign(door_of(entry, folder))
+        door = door_of(entry, folder)
+        with contextlib.suppress(Exception):  # libraries are loaded before the time begins
+            door.attack(random.Random(entry))
+        campaign = Campaign(door)
         begun = time.monotonic()
         for number in range(first, first + runs):
             if complaint := campaign.attack(random.Random(f"{entry} {number}"), number):

@@ -59,7 +59,9 @@ def spent_exactly(path):
 
 def slope(sizes, counts):
     """Bytes per fit: the least-squares line through what was seen after the warm-up."""
-    return float(np.polyfit(counts, sizes, 1)[0]) if len(sizes) > 2 else 0.0
+    if len(sizes) < 10:
+        raise ValueError("`fits` must be more: memory was seen too seldom for a slope")
+    return float(np.polyfit(counts, sizes, 1)[0])
 
 
 def repeats(hashes):
@@ -80,22 +82,19 @@ def soak(folder, count, seconds, work=fit_once):
         released = work(X, y, turn, ledger if pays else None)
         asked += Fraction(repr(eps_of(turn))) if pays else 0
         hashes[turn] = int.from_bytes(hashlib.sha256(released).digest()[:8], "little")
-        if turn >= WARM_UP * count and turn % max(1, count // 1000) == 0:
+        if turn % max(1, count // 1000) == 0:
             sizes.append(resident())
-            places.append(turn)
-        if turn == int(WARM_UP * count):
-            gc.collect()
             objects.append(len(gc.get_objects()))
+            places.append(turn)
         if time.monotonic() - begun > seconds:
             break
-    done = turn + 1
-    gc.collect()
+    done, cold = turn + 1, int(WARM_UP * len(places))
     spent, entries = spent_exactly(path)
     return {
         "fits": done,
         "seconds": time.monotonic() - begun,
-        "bytes per fit": slope(sizes, places),
-        "objects per fit": (len(gc.get_objects()) - (objects or [0])[0]) / max(1, done - int(WARM_UP * count)),
+        "bytes per fit": slope(sizes[cold:], places[cold:]),
+        "objects per fit": slope(objects[cold:], places[cold:]),
         "repeats": repeats(hashes[:done]),
         "entries": entries,
         "unaccounted": abs(spent - asked),
