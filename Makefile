@@ -50,7 +50,13 @@ checked: $(VENV)-checked/.test
 # alone is not seen. GCC's runtime must be there before Python.
 SANITIZED_TESTS := tests/core/test_cells.py tests/core/test_quotes.py tests/core/test_hash_tables.py \
 	tests/core/test_table_columns.py tests/core/test_shared_sampler.py tests/core/test_kernels_in_threads.py \
-	tests/rows/test_null_entries.py tests/rows/test_curves.py tests/solvers/test_fine.py tests/problem/test_own_losses.py
+	tests/rows/test_null_entries.py tests/rows/test_curves.py tests/problem/test_own_losses.py tests/rows/test_projection.py \
+	tests/rows/test_multipliers.py tests/rows/test_merged_losses.py \
+	tests/rows/test_loss_kernels.py::test_one_bounded_row_is_meant_by_one_model_and_by_many \
+	tests/solvers/test_newton.py::test_gradients_of_many_models_are_those_of_each \
+	tests/solvers/test_newton.py::test_many_models_skip_faulty_rows_like_one \
+	tests/solvers/test_fine.py::test_rows_in_a_box_and_in_single_precision_are_those_of_the_other_kernels \
+	tests/solvers/test_fine.py::test_faulty_rows_count_as_zero_and_threads_change_no_bit
 THREAD_TESTS := tests/core/test_kernels_in_threads.py tests/core/test_shared_sampler.py tests/estimators/test_fits_in_threads.py
 sanitized: $(VENV)-sanitized/.test
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
