@@ -62,8 +62,8 @@ sanitized: $(VENV)-sanitized/.test
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 		$(VENV)-sanitized/bin/python -m pytest -n auto --dist worksteal $(SANITIZED_TESTS)
 threads: $(VENV)-threads/.test
-	LD_PRELOAD="$$(gcc -print-file-name=libtsan.so)" TSAN_OPTIONS=halt_on_error=1:exitcode=66 \
-		setarch -R $(VENV)-threads/bin/python -m pytest $(THREAD_TESTS)
+	LD_PRELOAD="$$(gcc -print-file-name=libtsan.so)" TSAN_OPTIONS="halt_on_error=1:exitcode=66:suppressions=$(abspath .ci/tsan.txt)" \
+		setarch -R $(VENV)-threads/bin/python -m pytest -s $(THREAD_TESTS)
 # Random input at one door: `make fuzz ENTRY=bounds RUNS=1000000`; cases are guided by the lines that they reach.
 ENTRY ?= arrays
 RUNS ?= 100000

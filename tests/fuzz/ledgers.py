@@ -34,7 +34,8 @@ def made(folder):
 class Databases:
     # Values inside a ledger that were changed by hand: mended in the room of ledgers.
     KNOWN = (
-        r"^builtins\.(?:KeyError|AttributeError|IndexError|UnicodeDecodeError)",
+        r"^builtins\.(?:KeyError|AttributeError|IndexError|UnicodeDecodeError|OverflowError)",
+        r"the JSON object must be",
         r"json\.decoder\.JSONDecodeError",
         r"sqlite3\.",
         r"Error: (?:string argument|could not convert|Invalid literal|cannot convert|negative count)",
