@@ -1,4 +1,4 @@
-"""What scikit-learn's checks refuse is refused in a sentence that names the parameter and shows no entry of the rows."""
+"""What scikit-learn refuses is refused in a sentence that names the parameter and shows no entry of the rows."""
 
 import numpy as np
 import pandas as pd
