@@ -74,7 +74,7 @@ def soak(folder, count, seconds, work=fit_once):
     path = pathlib.Path(folder, "ledger")
     ledger = dplr.Ledger(path, eps=count, delta=0.5)
     X, y = rows()
-    hashes = np.zeros(count, np.uint64)  # written to at once, so that it never grows
+    hashes = np.full(count, 1, np.uint64)  # written to at once, so that it never grows
     asked, sizes, places, objects = Fraction(0), [], [], []
     begun = time.monotonic()
     for turn in range(count):

@@ -14,7 +14,7 @@ from dplr.rows import as_float, as_table
 
 
 def named(parameter: str, check: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """What a check of scikit-learn returns; what it refuses is refused in a sentence that names the parameter.
+    """The result of a check of scikit-learn; its refusal becomes a sentence that names the parameter.
 
     Its words stay, because other tools look for them, apart from the entries of an array.
     """
