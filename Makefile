@@ -7,9 +7,9 @@ DOCS ?= $(VENV)-docs
 SOURCES := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
 # Tests run on all cores at once: threads of a linear algebra library would only wait for each other, and burn a core.
-test thorough oracle checked planted: export OMP_NUM_THREADS := 1
+test thorough oracle checked planted sanitized threads soak fuzz: export OMP_NUM_THREADS := 1
 
-.PHONY: demo test thorough oracle spark ray floors checked mutate planted lint faults bench bench-peers bench-opacus papers papers-peers docs docs-links wheel wheels source bits bits-arm64 bits-s390x clean
+.PHONY: demo test thorough oracle spark ray floors checked sanitized threads fuzz soak mutate planted lint faults bench bench-peers bench-opacus papers papers-peers docs docs-links wheel wheels source bits bits-arm64 bits-s390x clean
 demo: $(VENV)/.demo
 	$(BIN)/python -m dplr.demo
 test: $(VENV)/.test
@@ -47,6 +47,34 @@ planted: $(VENV)/.oracle
 # The kernels' tests on a build with bounds checks, in an environment of its own. It need not be fast: compiled at -O1.
 checked: $(VENV)-checked/.test
 	$(VENV)-checked/bin/python -m pytest -n auto tests/rows/test_moments.py tests/rows/test_clipped.py tests/rows/test_native_columns.py tests/core/test_table_columns.py tests/core/test_quotes.py tests/core/test_hash_tables.py tests/core/test_isa.py tests/core/test_noise.py tests/mechanisms/test_functional.py
+# The kernels' tests on builds that end the process at a read or write outside its memory and at undefined behaviour
+# (`sanitized`), and that report two threads at one place in memory (`threads`). `tests/test_sanitized.py` holds
+# the files to the table of what enters each kernel. Interpreter and libraries are not instrumented: what they do
+# alone is not seen. GCC's runtime must be there before Python.
+SANITIZED_TESTS := tests/core/test_cells.py tests/core/test_quotes.py tests/core/test_hash_tables.py \
+	tests/core/test_table_columns.py tests/core/test_shared_sampler.py tests/core/test_kernels_in_threads.py \
+	tests/rows/test_null_entries.py tests/rows/test_curves.py tests/problem/test_own_losses.py tests/rows/test_projection.py \
+	tests/rows/test_multipliers.py tests/rows/test_merged_losses.py \
+	tests/rows/test_loss_kernels.py::test_one_bounded_row_is_meant_by_one_model_and_by_many \
+	tests/solvers/test_newton.py::test_gradients_of_many_models_are_those_of_each \
+	tests/solvers/test_newton.py::test_many_models_skip_faulty_rows_like_one \
+	tests/solvers/test_fine.py::test_rows_in_a_box_and_in_single_precision_are_those_of_the_other_kernels \
+	tests/solvers/test_fine.py::test_faulty_rows_count_as_zero_and_threads_change_no_bit
+THREAD_TESTS := tests/core/test_kernels_in_threads.py tests/core/test_shared_sampler.py tests/estimators/test_fits_in_threads.py
+sanitized: $(VENV)-sanitized/.test
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+		$(VENV)-sanitized/bin/python -m pytest -n auto --dist worksteal $(SANITIZED_TESTS)
+threads: $(VENV)-threads/.test
+	LD_PRELOAD="$$(gcc -print-file-name=libtsan.so)" TSAN_OPTIONS="halt_on_error=1:exitcode=66:suppressions=$(abspath .ci/tsan.txt)" \
+		setarch -R $(VENV)-threads/bin/python -m pytest -s $(THREAD_TESTS)
+# Random input at one door: `make fuzz ENTRY=bounds RUNS=1000000`; cases are guided by the lines that they reach.
+ENTRY ?= arrays
+RUNS ?= 100000
+fuzz: $(VENV)-fuzz/.fuzz
+	$(VENV)-fuzz/bin/python tests/fuzz/run.py $(ENTRY) --runs $(RUNS) --atheris
+# 10^5 fits in one process, 16 processes that are killed for ten minutes, 10^8 draws of each law: `make soak SOAK=--short`.
+soak: $(VENV)/.test
+	$(BIN)/python tests/soak/run.py $(SOAK)
 # Hashes of all that must have the same bits everywhere; the other two are emulated, in folders below build/.
 bits: $(VENV)/.test
 	$(BIN)/python tests/bits
@@ -129,6 +157,16 @@ $(VENV)-checked/.test: $(SOURCES)
 	$(PY) -m venv $(VENV)-checked
 	$(VENV)-checked/bin/python -m pip install -Csetup-args=-Dchecks=true -Csetup-args=-Doptimization=1 ".[test]"
 	@touch $@
+ADDRESS := address,undefined
+$(VENV)-sanitized/.test $(VENV)-threads/.test: $(SOURCES)
+	$(PY) -m venv $(dir $@)
+	$(dir $@)bin/python -m pip install -Csetup-args=-Db_sanitize=$(if $(findstring threads,$@),thread,$(ADDRESS)) \
+		-Csetup-args=-Db_lundef=false -Csetup-args=-Doptimization=1 -Csetup-args=-Dc_args=-g1 ".[test]"
+	@touch $@
+$(VENV)-fuzz/.fuzz: $(VENV)/.wheel
+	$(PY) -m venv $(VENV)-fuzz
+	$(VENV)-fuzz/bin/python -m pip install "$$(echo $(VENV)/wheel/dplr-*.whl)[test]" "atheris>=3"
+	@touch $@
 $(VENV)-peers/.peers:
 	$(PY) -m venv $(VENV)-peers
 	$(VENV)-peers/bin/python -m pip install diffprivlib==0.6.6 scikit-learn==1.7.2 "scipy<1.18"
@@ -144,4 +182,4 @@ $(VENV)-wheels/.tools:
 		"meson-python>=0.18" "meson>=1.4" "ninja>=1.11" "cython>=3.1,<4"
 	@touch $@
 clean:
-	rm -rf build dist $(VENV) $(VENV)-spark $(VENV)-ray $(VENV)-floors $(VENV)-checked $(VENV)-peers $(VENV)-opacus $(VENV)-docs $(VENV)-wheels
+	rm -rf build dist $(VENV) $(VENV)-spark $(VENV)-ray $(VENV)-floors $(VENV)-checked $(VENV)-sanitized $(VENV)-threads $(VENV)-fuzz $(VENV)-peers $(VENV)-opacus $(VENV)-docs $(VENV)-wheels

@@ -170,7 +170,7 @@ def _say(est: Any, output: str, full: bool) -> None:
     promise(est.privacy_, full)
     if not full:
         click.echo(visible(f"The full statement: dplr summary {shlex.quote(output)} --statement"))
-    click.echo(f"Wrote {output}.")
+    click.echo(f"Wrote {visible(output)}.")
 
 
 def _kinds(bounds: Bounds, target: str, model: str, units: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

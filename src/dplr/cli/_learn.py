@@ -109,7 +109,7 @@ def learn(
         saved(lambda path: _write(learned, path), output, overwrite, "bounds", lambda: click.echo(str(learned)))
     if not quiet:
         click.echo(visible(str(learned)))
-        click.echo(f"Wrote {output}.")
+        click.echo(f"Wrote {visible(output)}.")
         if ledger is not None:
             where = ledger_path if share is None else f"share {share} of {ledger_path}"
             click.echo(visible(f"Left in {where}: {left_in(ledger)}."))

@@ -142,7 +142,7 @@ def release(
         saved(released.save, output, overwrite, "release", lambda: click.echo(text_of(released), nl=False))
     if not quiet:
         click.echo(visible(str(released.privacy_)))
-        click.echo(f"Wrote {output}.")
+        click.echo(f"Wrote {visible(output)}.")
         if ledger is not None:
             where = ledger_path if share is None else f"share {share} of {ledger_path}"
             click.echo(visible(f"Left in {where}: {left_in(ledger)}."))
@@ -176,7 +176,7 @@ def merge(files: tuple[str, ...], output: str, overwrite: bool, quiet: bool) -> 
             merged.save(output)
     if not quiet:
         click.echo(visible(str(merged.privacy_)))
-        click.echo(f"Wrote {output}.")
+        click.echo(f"Wrote {visible(output)}.")
 
 
 @moments.command(short_help="Fit a regression to a file of moments, and print its table.")

@@ -31,7 +31,7 @@ from dplr.estimators._html import NotebookView
 from dplr.estimators._inference import Inference
 from dplr.estimators._pipelines import person_before
 from dplr.estimators._strict import check_given, check_types
-from dplr.estimators._values import flat, numbers_of
+from dplr.estimators._values import flat, named, numbers_of
 from dplr.estimators.export.methods import Exports
 from dplr.fitting.intake import InMemory, RawRows, features_alone, raw_rows
 from dplr.fitting.memory import too_many
@@ -369,18 +369,18 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
         if table is not None:
             if 0 in table.shape[is_streamed:]:
                 raise ValueError(sentence("X", "must have at least one row and one column", table.shape))
-            validate_data(self, X, skip_check_array=True)
+            named("X", validate_data, self, X, skip_check_array=True)
             X = table
         elif type(X) is np.ndarray and X.ndim == 2 and X.dtype.char in "df" and X.size:
             # A plain matrix of floats needs no further check, and the general check takes longer than small sums.
             self.n_features_in_ = X.shape[1]
             self.__dict__.pop("feature_names_in_", None)
         else:
-            checked = validate_data(self, X, ensure_all_finite=False, dtype="numeric")
+            checked = named("X", validate_data, self, X, ensure_all_finite=False, dtype="numeric")
             typed = hasattr(X, "__array__") and np.asarray(X).dtype.kind != "O"
             X = checked if typed else numbers_of(X)
         if y is None:
-            raise ValueError("requires y to be passed, but the target y is None.")
+            raise ValueError("`y` must be given: a fit requires y to be passed, but the target y is None.")
         return X, self._check_target(as_target(flat(y)))
 
     def _check_target(self, y: Target) -> Target:

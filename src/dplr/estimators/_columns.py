@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from dplr._kit.validation import sentence
 from dplr.bounds.layout import Layout
+from dplr.estimators._values import named
 from dplr.rows import as_table, predictors
 
 
@@ -44,8 +45,15 @@ def rows_to_predict(estimator: Any, X: Any, layout: Layout | None) -> NDArray[np
         return predictors(table, layout)
     # Where bounds say what a missing value counts as, an array has NaN; `predictors` refuses every other one.
     missing = layout is not None and not layout.plain
-    checked = validate_data(
-        estimator, X, reset=False, dtype=np.float64, skip_check_array=table is not None, ensure_all_finite=not missing
+    checked = named(
+        "X",
+        validate_data,
+        estimator,
+        X,
+        reset=False,
+        dtype=np.float64,
+        skip_check_array=table is not None,
+        ensure_all_finite=not missing,
     )
     if table is None and (layout is None or layout.plain):
         return np.asarray(checked)

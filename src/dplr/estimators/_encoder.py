@@ -16,6 +16,7 @@ from dplr.bounds.columns import Pair
 from dplr.bounds.declared import Bounds, BoundsLike, as_bounds
 from dplr.bounds.layout import Layout
 from dplr.estimators._html import NotebookView
+from dplr.estimators._values import named
 from dplr.rows import as_table, predictors
 
 
@@ -118,7 +119,7 @@ class BoundsEncoder(NotebookView, TransformerMixin, BaseEstimator):  # type: ign
         """
         bounds = self._declared_bounds()
         table = None if type(X) is np.ndarray else as_table(X)
-        rows: Any = check_array(X, dtype=np.float64, ensure_all_finite=False) if table is None else table
+        rows = named("X", check_array, X, dtype=np.float64, ensure_all_finite=False) if table is None else table
         layout = bounds.for_columns(None if table is None else table.columns, rows.shape[1])
         return np.asarray(np.clip(predictors(rows, layout), *self._ends(layout)))
 

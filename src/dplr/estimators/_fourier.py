@@ -16,6 +16,7 @@ from dplr._kit.validation import sentence
 from dplr.bounds.declared import Bounds, BoundsLike, as_bounds
 from dplr.bounds.fourier import FourierMap, check_parameters, scaled
 from dplr.estimators._html import NotebookView
+from dplr.estimators._values import named
 from dplr.rows import as_table, encoded
 
 
@@ -191,7 +192,7 @@ class RandomFourierFeatures(NotebookView, TransformerMixin, BaseEstimator):  # t
         """
         bounds = self._declared_bounds()
         if bounds is None:
-            validate_data(self, X, dtype=np.float64, ensure_all_finite=False)
+            named("X", validate_data, self, X, dtype=np.float64, ensure_all_finite=False)
         else:
             _fitting(X, bounds)
         return self
@@ -222,7 +223,7 @@ class RandomFourierFeatures(NotebookView, TransformerMixin, BaseEstimator):  # t
         """
         bounds = self._declared_bounds()
         if bounds is None:
-            rows = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
+            rows = named("X", validate_data, self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
             names = getattr(self, "feature_names_in_", None)
         else:
             table, layout = _fitting(X, bounds)

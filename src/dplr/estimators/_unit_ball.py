@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dplr.bounds.scaling import in_unit_ball
 from dplr.estimators._html import NotebookView
+from dplr.estimators._values import named
 
 
 class UnitBall(NotebookView, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -59,7 +60,7 @@ class UnitBall(NotebookView, OneToOneFeatureMixin, TransformerMixin, BaseEstimat
         -------
         No value of a row is kept.
         """
-        validate_data(self, X)
+        named("X", validate_data, self, X)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -87,4 +88,4 @@ class UnitBall(NotebookView, OneToOneFeatureMixin, TransformerMixin, BaseEstimat
         The result is as private as its rows.
         """
         check_is_fitted(self)
-        return in_unit_ball(validate_data(self, X, reset=False, dtype=np.float64))
+        return in_unit_ball(named("X", validate_data, self, X, reset=False, dtype=np.float64))

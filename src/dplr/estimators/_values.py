@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,27 @@ from dplr._kit.validation import sentence
 from dplr.rows import as_float, as_table
 
 
+def named(parameter: str, check: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """The result of a check of scikit-learn; its refusal becomes a sentence that names the parameter.
+
+    Its words stay, because other tools look for them, apart from the entries of an array.
+    """
+    try:
+        return check(*arguments, **options)
+    except (TypeError, ValueError) as error:
+        if type(error) not in (TypeError, ValueError) or str(error).startswith("`"):
+            raise
+        words = str(error).partition("\n[")[0].rstrip(".")
+        raise type(error)(f"`{parameter}` must pass the checks of scikit-learn, which says: {words}.") from None
+
+
 def flat(y: Any) -> Any:
     """One target per record, also where the targets come as one column; their types stay what they are."""
     if isinstance(y, (list, tuple)):
         return [_alone(value) for value in y]
     if (table := as_table(y)) is not None and table.shape[1] == 1:
         return table.column(0, slice(None)).to_native()
-    return column_or_1d(y, warn=True) if len(getattr(y, "shape", ())) > 1 else y
+    return named("y", column_or_1d, y, warn=True) if len(getattr(y, "shape", ())) > 1 else y
 
 
 def _alone(value: Any) -> Any:
