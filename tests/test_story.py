@@ -1,4 +1,8 @@
-"""How many steps a fit takes through the package: a gate that is lowered with each step that goes, and never raised."""
+"""How many steps a fit takes through the package: a gate that is lowered with each step that goes.
+
+It was raised once, by 49 steps of a fit with a ledger: every value of its file is read strictly, and every step says what
+is spent if it fails.
+"""
 
 import pathlib
 import sys
@@ -13,9 +17,9 @@ ROOT = str(pathlib.Path(dplr.__file__).parent)
 # Mechanism, with a ledger or without -> most calls of functions, modules, and depth of the stack, all of dplr's own.
 GATES = {
     ("fm", False): (520, 65, 24),
-    ("fm", True): (621, 74, 28),
+    ("fm", True): (667, 76, 28),
     ("objective", False): (750, 72, 26),
-    ("objective", True): (851, 81, 26),
+    ("objective", True): (900, 83, 26),
 }
 
 

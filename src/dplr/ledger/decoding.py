@@ -7,6 +7,7 @@ never guessed at: an entry whose state or cost cannot be read would count as not
 from __future__ import annotations
 
 import datetime
+import functools
 import json
 import re
 import sqlite3
@@ -103,6 +104,9 @@ def word_of(words: Collection[str]) -> Callable[[Any], str]:
 
 
 state_of = word_of(STATES)
+_composition_of = word_of(RULES)
+_relation_of = word_of([str(kind) for kind in Neighbouring])
+optional_text_of = optional(text_of)
 
 
 def digits_of(count: int) -> Callable[[Any], str]:
@@ -144,6 +148,9 @@ def time_of(value: Any) -> str:
     return text
 
 
+_optional_time_of = optional(time_of)
+
+
 def bytes_of(value: Any) -> bytes:
     """Bytes, such as a file."""
     if not isinstance(value, bytes):
@@ -173,19 +180,21 @@ def statement_of(value: Any) -> dict[str, Any]:
     return fields
 
 
-def terms_in(row: tuple[Any, ...]) -> Terms:
-    """The terms of a ledger, of the row that holds them."""
-    name, eps, delta, composition, neighbouring, strict, created, unit = row
+@functools.lru_cache(maxsize=64, typed=True)  # every step of a fit reads them again
+def terms_in(
+    name: Any, eps: Any, delta: Any, composition: Any, neighbouring: Any, strict: Any, created: Any, unit: Any
+) -> Terms:
+    """The terms of a ledger, of the values of the row that holds them."""
     fields = Fields("the row of terms")
     return Terms(
         fields.read("id", name, token_of),
         fields.read("eps", eps, eps_of),
         fields.read("delta", delta, delta_of),
-        fields.read("composition", composition, word_of(RULES)),
-        fields.read("neighbouring", neighbouring, word_of([str(kind) for kind in Neighbouring])),
+        fields.read("composition", composition, _composition_of),
+        fields.read("neighbouring", neighbouring, _relation_of),
         fields.read("strict", strict, _flag),
         fields.read("created", created, time_of),
-        fields.read("unit", unit, optional(text_of)),
+        fields.read("unit", unit, optional_text_of),
     )
 
 
@@ -200,9 +209,9 @@ def entry_in(row: tuple[Any, ...], shares: Collection[str]) -> Entry:
         cost.eps,
         cost.delta,
         cost.guarantee,
-        fields.read("label", label, optional(text_of)),
+        fields.read("label", label, optional_text_of),
         fields.read("reserved_at", begun, time_of),
-        fields.read("ended_at", ended, optional(time_of)),
+        fields.read("ended_at", ended, _optional_time_of),
         fields.read("statement", statement, statement_of),
         fields.read("share", share, optional(word_of(shares))),
     )

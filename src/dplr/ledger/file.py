@@ -157,7 +157,7 @@ def check_header(connection: sqlite3.Connection, path: str) -> None:
 
 def terms_of(connection: sqlite3.Connection, path: str, identity: str) -> Terms:
     """The terms in the file; unless `identity` is empty, their id must be equal to it."""
-    terms = terms_in(row_of(connection, "terms", "id, eps, delta, composition, neighbouring, strict, created, unit"))
+    terms = terms_in(*row_of(connection, "terms", "id, eps, delta, composition, neighbouring, strict, created, unit"))
     if identity not in ("", terms.id):
         remedy = "The file was replaced. Open it anew with dplr.Ledger(path) if that is right."
         raise ValueError(sentence("ledger", "must be the ledger that was opened, and is another one", path, remedy))
