@@ -6,7 +6,8 @@ from dplr.rows.files.columns import check_columns
 
 
 def test_names_of_a_long_header_are_cut():
-    with pytest.raises(ValueError, match=r"`rows\.csv` must have a column for work; its header has age, www.*…") as error:
+    words = r"`rows\.csv` must have a column for work; its header has age, www.*…"
+    with pytest.raises(ValueError, match=words) as error:
         check_columns("rows.csv", ["age", "w" * 10_000], ["age", "work"])
     assert len(str(error.value)) < 200
 
