@@ -7,6 +7,7 @@ releases are compared; every number must have been drawn; and no two releases sh
 import ast
 import collections
 import contextlib
+import functools
 import itertools
 import math
 import pathlib
@@ -86,8 +87,29 @@ def pattern(name):
     return re.sub(r"\[.*\]|\d+", "*", name)
 
 
+@contextlib.contextmanager
+def lines_of_blocks():
+    """The set of (file, line) of those who make blocks inside."""
+    reached, plain = set(), Release.__post_init__
+
+    def made(self):
+        caller = sys._getframe(2)
+        reached.add((caller.f_code.co_filename, caller.f_lineno))
+        plain(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Release, "__post_init__", made)
+        yield reached
+
+
+@functools.cache
 def plans(kind):
-    """(facts, statement) of every fit that the specs of a mechanism plan."""
+    """[(facts, statement)] of every fit that the specs of a mechanism plan, and the lines that made their blocks."""
+    with lines_of_blocks() as reached:
+        return list(each_plan(kind)), reached
+
+
+def each_plan(kind):
     for place, spec in enumerate(specs(kind)):
         for facts in problems(place > 0):
             size = {} if "n_rows" in facts else {"n_rows": N // facts.get("rows_per_person", 1)}
@@ -99,7 +121,7 @@ def plans(kind):
 def configurations(name):
     """(facts, statement) of one fit for each set of blocks and laws that the specs of a mechanism state."""
     taken = {}
-    for facts, statement in plans(mechanisms.SHORTHANDS[name].kind):
+    for facts, statement in plans(mechanisms.SHORTHANDS[name].kind)[0]:
         blocks = {(pattern(name), block.law) for name, block in statement.released.items()}
         before = {(name, law) for name, law in blocks if name.startswith(RANGES)}  # ranges come before whatever model
         taken.setdefault(frozenset(before or blocks), (facts, statement))
@@ -193,7 +215,7 @@ PRIVATE = [name for name, about in mechanisms.SHORTHANDS.items() if about.privat
 
 @pytest.mark.parametrize("name", PRIVATE)
 def test_all_numbers_that_fits_release_have_noise_of_their_own(name, monkeypatch):
-    runs, taken = 200, configurations(name)
+    runs, taken = 100, configurations(name)
     assert taken
     for seed, (facts, planned) in enumerate(taken):
         where = (facts["mechanism"], {fact: facts[fact] for fact in facts if fact not in ("mechanism", "bounds")})
@@ -297,19 +319,13 @@ def places_of_blocks():
     return found
 
 
-def test_every_block_that_the_package_states_is_of_a_release_here(monkeypatch):
-    places, reached, plain = places_of_blocks(), set(), Release.__post_init__
-
-    def made(self):
-        caller = sys._getframe(2)
-        reached.add((caller.f_code.co_filename, caller.f_lineno))
-        plain(self)
-
-    monkeypatch.setattr(Release, "__post_init__", made)
+def test_every_block_that_the_package_states_is_of_a_release_here():
+    places = places_of_blocks()
+    with lines_of_blocks() as reached:
+        for release in OTHERS.values():
+            release(rng=0)
     for name in PRIVATE:
-        list(plans(mechanisms.SHORTHANDS[name].kind))
-    for release in OTHERS.values():
-        release(rng=0)
+        reached |= plans(mechanisms.SHORTHANDS[name].kind)[1]
     missing = {places[place] for place in places} - {places[place] for place in reached if place in places}
     assert missing == {("merging.py", 108)}  # sums of released blocks: no noise is drawn
     assert len({*places.values()}) > 10

@@ -119,6 +119,9 @@ def simulation(typed, name, value, entry="plan_curve", beside="--curve"):
     return Line(typed, passes(entry, "assume", lambda assume: getattr(assume, name) == value), beside)
 
 
+# Little work, where a command must come to its end.
+SHORT_CURVE = "--curve --tables 2 --mechanism fm"
+SHORT_AUDIT = "--pairs 20 --runs 20 --mechanism fm"
 OVERWRITE = Line("--overwrite", WORKS, "-o taken{ending}")
 QUIET = Line("-q", hides("Wrote"))
 TABLE = {
@@ -177,13 +180,14 @@ COMMANDS = {
     "audit": ("audit --bounds bounds.toml --eps 0.4",
               without(promise("audit"), "public") | unit("audit", weight=False) | {
         "n_rows": Line("--n-rows 77", passes("audit", "n_rows", 77)),
+        "weight": Line("--weight w", WORKS, f"{SHORT_AUDIT} --weight-max 4"),
         "pairs": Line("--pairs 33", passes("audit", "pairs", 33)),
         "runs": Line("--runs 222", passes("audit", "runs", 222)),
         "confidence": Line("--confidence 0.9", passes("audit", "confidence", 0.9)),
         "seed": Line("--seed 5", passes("audit", "seed", 5)),
         "broken": Line("--broken", passes("audit", "broken", True)),
-        "plot": Line("--plot out.svg", shows("Wrote out.svg"), "--pairs 20 --runs 20 --mechanism fm"),
-        "overwrite": Line("--overwrite", WORKS, "--plot taken.svg --pairs 20 --runs 20 --mechanism fm"),
+        "plot": Line("--plot out.svg", shows("Wrote out.svg"), SHORT_AUDIT),
+        "overwrite": Line("--overwrite", WORKS, f"{SHORT_AUDIT} --plot taken.svg"),
     }),
     "plan": ("plan --bounds bounds.toml --n-rows 400 --eps 0.4", promise("plan") | unit("plan", weight=False)
              | form("--target sick --public {}") | {
@@ -197,8 +201,8 @@ COMMANDS = {
         "intervals": Line("--intervals", passes("plan_intervals", "eps", 0.4)),
         "target_error": Line("--target-error 0.3", passes("plan_target", "target_error", 0.3)),
         "target_width": Line("--target-width 0.2", passes("plan_target", "target_width", 0.2)),
-        "html": Line("--html out.html", shows("<html"), "--curve --tables 2"),
-        "csv_path": Line("--csv out.csv", shows("Wrote out.csv"), "--curve --tables 2"),
+        "html": Line("--html out.html", shows("<html"), SHORT_CURVE),
+        "csv_path": Line("--csv out.csv", shows("Wrote out.csv"), SHORT_CURVE),
         "signal": simulation("--signal 0.3", "signal", 0.3),
         "positive": simulation("--positive 0.3", "positive", 0.3),
         "sample": Line("--sample public.csv", passes("plan_curve", "assume", lambda assume: five(assume.sample)),
@@ -209,7 +213,7 @@ COMMANDS = {
                               "--curve --model linear --bounds number.toml"),
         "tables": simulation("--tables 3", "tables", 3),
         "seed": simulation("--seed 9", "seed", 9),
-        "overwrite": Line("--overwrite", WORKS, "--curve --tables 2 --csv taken.csv"),
+        "overwrite": Line("--overwrite", WORKS, f"{SHORT_CURVE} --csv taken.csv"),
         "ledger_path": Line("--ledger budget.db", shows("Ledger budget.db")),
         "share": Line("--share alice", passes("share", "name", "alice"), "--ledger budget.db"),
         "fits": Line("--fits 3", passes("cost", "fits", 3), "--ledger budget.db"),

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 import dplr
 from dplr.cli import main
 from dplr.ledger import Ledger
+from dplr.ledger.terms import _other_unit
 
 FINGERPRINT = "people.csv, 9134 bytes"
 # Columns of each table that are read, and the row that is damaged in it.
@@ -229,3 +230,7 @@ def test_a_sound_ledger_opens_every_door(whole, tmp_path):
     for place, door in enumerate(DOORS.values()):
         (tmp_path / str(place)).mkdir()
         assert outcome_of(door, shutil.copy(whole, tmp_path / str(place) / "budget.db")) is None
+
+
+def test_a_unit_of_any_length_stands_in_a_short_message():
+    assert len(_other_unit(None, "x" * 10_000)) < 600

@@ -1,10 +1,12 @@
 """Many fits in one process: memory stays flat, no noise comes twice, and the ledger holds what was asked for."""
 
+import ctypes
 import gc
 import hashlib
 import os
 import pathlib
 import sqlite3
+import sys
 import time
 from fractions import Fraction
 
@@ -16,6 +18,7 @@ import dplr
 TURNS = ["fm"] * 14 + ["output"] * 3 + ["objective", "score", "ngd"]
 WITH_LEDGER = 10  # one fit in ten spends from the ledger
 WARM_UP = 0.2  # share of the fits after which memory must be flat
+SIGHTS = 100  # how often memory is looked at
 BOUNDS = dplr.Bounds([(-1, 1), (-1, 1)])
 
 
@@ -29,6 +32,17 @@ def rows():
 def resident():
     """Bytes of this process in memory."""
     return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def settled():
+    """Bytes in memory, blocks of memory of Python and objects, when all that is free was given back.
+
+    Python keeps up to 2,000 freed tuples of each length up to 20, some 5 MB, until a full collection, which does not
+    come for thousands of fits: they would look like a leak. Blocks count objects that no collector tracks, as texts.
+    """
+    gc.collect()
+    getattr(ctypes.CDLL(None), "malloc_trim", int)(0)  # of glibc alone
+    return resident(), sys.getallocatedblocks(), len(gc.get_objects())
 
 
 def eps_of(turn):
@@ -57,11 +71,15 @@ def spent_exactly(path):
     return sum((Fraction(repr(eps)) for eps, _ in entries), Fraction(0)), len(entries)
 
 
-def slope(sizes, counts):
-    """Bytes per fit: the least-squares line through what was seen after the warm-up."""
-    if len(sizes) < 10:
+def slopes(sights):
+    """Bytes, blocks and objects per fit: the least-squares lines through what was seen after the warm-up.
+
+    The first column of `sights` has the numbers of fits.
+    """
+    warm = sights[int(WARM_UP * len(sights)) :]
+    if len(warm) < 10:
         raise ValueError("`fits` must be more: memory was seen too seldom for a slope")
-    return float(np.polyfit(counts, sizes, 1)[0])
+    return map(float, np.polyfit(warm[:, 0], warm[:, 1:], 1)[0])
 
 
 def repeats(hashes):
@@ -75,26 +93,27 @@ def soak(folder, count, seconds, work=fit_once):
     ledger = dplr.Ledger(path, eps=count, delta=0.5)
     X, y = rows()
     hashes = np.full(count, 1, np.uint64)  # written to at once, so that it never grows
-    asked, sizes, places, objects = Fraction(0), [], [], []
+    step = max(1, count // SIGHTS)
+    asked, sights = Fraction(0), np.full((-(-count // step), 4), -1, np.int64)
     begun = time.monotonic()
     for turn in range(count):
         pays = turn % WITH_LEDGER == turn // WITH_LEDGER % WITH_LEDGER  # each mechanism pays in some of its turns
         released = work(X, y, turn, ledger if pays else None)
         asked += Fraction(repr(eps_of(turn))) if pays else 0
         hashes[turn] = int.from_bytes(hashlib.sha256(released).digest()[:8], "little")
-        if turn % max(1, count // 1000) == 0:
-            sizes.append(resident())
-            objects.append(len(gc.get_objects()))
-            places.append(turn)
+        if turn % step == 0:
+            sights[turn // step] = turn, *settled()
         if time.monotonic() - begun > seconds:
             break
-    done, cold = turn + 1, int(WARM_UP * len(places))
+    done = turn + 1
+    size, blocks, objects = slopes(sights[sights[:, 0] >= 0])
     spent, entries = spent_exactly(path)
     return {
         "fits": done,
         "seconds": time.monotonic() - begun,
-        "bytes per fit": slope(sizes[cold:], places[cold:]),
-        "objects per fit": slope(objects[cold:], places[cold:]),
+        "bytes per fit": size,
+        "blocks per fit": blocks,
+        "objects per fit": objects,
         "repeats": repeats(hashes[:done]),
         "entries": entries,
         "unaccounted": abs(spent - asked),

@@ -26,7 +26,8 @@ LONG = {"fits": (100_000, 7200), "kills": 600, "draws": (10**8, 300)}
 SHORT = {"fits": (400, 120), "kills": 5, "draws": (10**6, 3)}
 # Bytes in memory per fit. In a short run the allocator has not settled: a leaked array of results would still be seen.
 LARGEST_SLOPE = {False: 50, True: 10_000}
-LARGEST_OBJECTS = 0.5  # Python objects more per fit: a leaked one would be 1
+LARGEST_OBJECTS = 0.5  # Python objects, or blocks of memory, more per fit: a leaked one would be 1
+LARGEST_BLOCKS = {False: LARGEST_OBJECTS, True: 50}  # in a short run caches of rare mechanisms are still filled
 
 
 def soak_fits(short, amounts):
@@ -34,6 +35,7 @@ def soak_fits(short, amounts):
         found = many_fits.soak(folder, *amounts)
     size = found["fits"], found["seconds"]
     yield "memory", *size, "bytes per fit", round(found["bytes per fit"], 2), LARGEST_SLOPE[short]
+    yield "memory", *size, "Python blocks per fit", round(found["blocks per fit"], 4), LARGEST_BLOCKS[short]
     yield "memory", *size, "Python objects per fit", round(found["objects per fit"], 4), LARGEST_OBJECTS
     yield "noise", *size, "releases equal to another one", found["repeats"], 0
     yield f"ledger of {found['entries']} entries", *size, "eps unaccounted for", float(found["unaccounted"]), 0

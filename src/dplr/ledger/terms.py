@@ -10,7 +10,7 @@ from decimal import ROUND_DOWN, Context
 from fractions import Fraction
 from typing import Any
 
-from dplr._kit.validation import check_choice, check_delta, check_eps, check_flag, sentence
+from dplr._kit.validation import check_choice, check_delta, check_eps, check_flag, describe, sentence
 from dplr.ledger.budget import Stated
 from dplr.ledger.entries import Terms
 from dplr.ledger.room import Room, counted, kind_of, rule_of
@@ -125,13 +125,14 @@ def cost_of(statement: PrivacyStatement, terms: Terms) -> Cost:
 
 def _other_unit(unit: str | None, written: str | None) -> str:
     """The message for a release that protects another unit than the releases of the ledger."""
-    protects = "one record" if written is None else f"one person, as the column {written!r} tells them apart"
+    words = describe(written)  # an editor may have made it of any length
+    protects = "one record" if written is None else f"one person, as the column {words} tells them apart"
     remedy = "Losses of records and of persons, or of other persons, are never added as if they were alike."
     if written is None:
         remedy += f" Make a ledger with unit={unit!r}."
     else:
-        remedy += f" Fit with person={written!r}, or --person on the command line; or use another ledger."
-    return sentence("person", f"must be {written!r}: the ledger's releases protect {protects}", unit, remedy)
+        remedy += f" Fit with person={words}, or --person on the command line; or use another ledger."
+    return sentence("person", f"must be {words}: the ledger's releases protect {protects}", unit, remedy)
 
 
 def checked_share(

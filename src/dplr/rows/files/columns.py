@@ -6,21 +6,26 @@ import difflib
 from collections.abc import Collection, Sequence
 
 _DELIMITERS = (";", "\t", "|", ",")
+_LONGEST = 60  # characters of a name in a message: a damaged file has a header of any length
+
+
+def _words(names: Sequence[str]) -> str:
+    """The first names of a list, none of them long."""
+    short = [name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…" for name in names[:12]]
+    return ", ".join(short) + (", …" if len(names) > 12 else "")
 
 
 def check_columns(path: str, header: Sequence[str], names: Collection[str]) -> None:
     """Raise ValueError where a column is missing, or is there twice."""
     missing = [name for name in names if name not in header]
     if missing:
-        header_words = ", ".join(header[:12]) + (", …" if len(header) > 12 else "")
         close = difflib.get_close_matches(missing[0], header, 1)
         hint = f" Did you mean {close[0]}?" if close else ""
-        missing_words = ", ".join(missing[:12])
         delimiters = [delimiter for delimiter in _DELIMITERS if len(header) == 1 and delimiter in header[0]]
         if delimiters:
             hint = f" Are its fields divided by {delimiters[0]!r}? Say so: --delimiter {delimiters[0]!r}."
         raise ValueError(
-            f"`{path}` must have a column for {missing_words}; its header has {header_words or 'nothing'}.{hint}"
+            f"`{path}` must have a column for {_words(missing)}; its header has {_words(header) or 'nothing'}.{hint}"
         )
     duplicates = [name for name in names if list(header).count(name) > 1]
     if duplicates:
