@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dplr._kit.progress import silent
 from dplr.auditing._density import log_noise
 from dplr.auditor.neighbours import Pair, Table
-from dplr.auditor.trace import Draw, Tracing
+from dplr.auditor.trace import Draw, ReleaseDiffers, Tracing
 from dplr.bounds.declared import Bounds
 from dplr.fitting.one_vs_rest import ReleasePlan
 from dplr.fitting.ranges import intervals
@@ -151,8 +151,11 @@ class Duel:
         return self.trial.run(self.sides[which], self.planned, seed)
 
     def twin(self, which: int, run: Run) -> Run:
-        """The fit of the other table that releases what a fit of this one did."""
-        return self.trial.run(self.sides[1 - which], self.planned, 0, run.draws)
+        """The fit of the other table that releases what a fit of this one did; raises `ReleaseDiffers` if it does not."""
+        twin = self.trial.run(self.sides[1 - which], self.planned, 0, run.draws)
+        if run.numbers.tobytes() != twin.numbers.tobytes():
+            raise ReleaseDiffers("neighbours with the same noisy sums released different numbers")
+        return twin
 
     def loss(self, which: int, run: Run) -> float:
         """Log likelihood of the first table, given what was released, less that of the second."""
