@@ -78,8 +78,8 @@ def audit(
     Returns
     -------
     dplr.auditor.Audit
-        ``print(audit)`` shows it, ``audit.verdict`` is one sentence, ``audit.passed`` whether nothing contradicts the
-        claim, and ``audit.plot()`` a picture.
+        ``print(audit)`` shows it, ``audit.verdict`` is one sentence, ``audit.passed`` says whether nothing contradicts
+        the claim.
 
     Raises
     ------

@@ -6,7 +6,7 @@ import math
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,6 @@ from dplr.auditor.evidence import Evidence
 from dplr.auditor.noise import NoiseCheck
 from dplr.auditor.twins import Twin
 from dplr.privacy.statement import PrivacyStatement
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _WIDTH = 100
 
@@ -63,6 +60,7 @@ class Audit:
     See Also
     --------
     dplr.audit : Makes it.
+    dplr.plots.plot_audit : Draws it.
 
     Examples
     --------
@@ -107,13 +105,6 @@ class Audit:
         if self.exact is not None:
             shown = f"the worst pair loses {self.exact:.3g}"
         return f"Nothing contradicts {claim}: of {self.pairs} pairs of neighbours, {shown}."
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw how well the worst pair is told apart: see `dplr.plots.plot_audit`."""
-        from dplr.plots import plot_audit
-
-        axes: Axes = plot_audit(self, ax)
-        return axes
 
     def __str__(self) -> str:
         """Return the audit as a table of lines, the verdict last."""

@@ -96,6 +96,8 @@ def _picture(result: Any, path: str) -> bytes:
     import io
 
     with blamed(USAGE):
+        from dplr.plots import plot_audit
+
         file = io.BytesIO()
-        result.plot().figure.savefig(file, format=path.rpartition(".")[2].lower(), dpi=150)
+        plot_audit(result).figure.savefig(file, format=path.rpartition(".")[2].lower(), dpi=150)
     return file.getvalue()

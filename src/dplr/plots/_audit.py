@@ -46,8 +46,9 @@ def plot_audit(audit: Audit, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import dplr
+    >>> from dplr import plots
     >>> audit = dplr.audit(eps=1.0, bounds={"age": (18, 99)}, mechanism="fm", pairs=50, runs=100)
-    >>> audit.plot().get_ylabel()
+    >>> plots.plot_audit(audit).get_ylabel()
     'share of the fits'
     """
     ax = axes("plot_audit", ax)
