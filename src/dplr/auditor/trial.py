@@ -151,7 +151,7 @@ class Duel:
         return self.trial.run(self.sides[which], self.planned, seed)
 
     def twin(self, which: int, run: Run) -> Run:
-        """The fit of the other table that releases what a fit of this one did; raises `ReleaseDiffers` if it does not."""
+        """The fit of the other table with the noisy sums of this one; `ReleaseDiffers` if it releases other numbers."""
         twin = self.trial.run(self.sides[1 - which], self.planned, 0, run.draws)
         if run.numbers.tobytes() != twin.numbers.tobytes():
             raise ReleaseDiffers("neighbours with the same noisy sums released different numbers")
