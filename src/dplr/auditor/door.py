@@ -49,8 +49,8 @@ def audit(
 ) -> Audit:
     """Try to prove the promise of a fit wrong, on made-up neighbours within and beyond your own bounds.
 
-    The fits are those of `dplr.fit`, from the scaling of rows to the coefficients; levels and labels are codes. Pairs of
-    tables that differ in one record, or one person, are searched for the one whose releases differ most. Its privacy
+    The fits are those of `dplr.fit`, from the scaling of rows to the coefficients; levels and labels are codes. Pairs
+    of tables that differ in one record, or one person, are searched for the one whose releases differ most. Its privacy
     loss is computed from the exact sums to which noise was added; many fits of both tables are told apart by their
     likelihood ratio and by a learned score; and the noise is tested against its law.
 
