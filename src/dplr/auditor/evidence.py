@@ -38,9 +38,7 @@ class Evidence:
     findings: tuple[str, ...]
 
 
-def evidence_of(
-    duel: Duel, claim: PrivacyStatement, runs: int, confidence: float, seed: int, track: Track
-) -> Evidence:
+def evidence_of(duel: Duel, claim: PrivacyStatement, runs: int, confidence: float, seed: int, track: Track) -> Evidence:
     """The evidence of a pair against a claim, from so many fits of each table.
 
     Where neighbours draw other noise, or release more than noisy sums, the loss has no bound and that is the evidence.

@@ -60,7 +60,7 @@ def check_noise(fits: Sequence[Sequence[Draw]], seed: int) -> NoiseCheck:
     law = float(min([1.0, *(len(chances) * chance for chance in chances)]))
     raw = [_numbers(draws) for draws in fits]
     repeated = len(raw) - len({numbers.tobytes() for numbers in raw})
-    wide = [_numbers([draw for draw in draws if draw.scale >= _LEAST_SCALE]) for draws in fits]
+    wide = [_numbers([draw for draw in draws if draw.scale >= _LEAST_SCALE])[:_MOST_NUMBERS].copy() for draws in fits]
     return NoiseCheck(sum(map(len, raw)), law, _together(wide), repeated, _again(fits, repeated))
 
 
