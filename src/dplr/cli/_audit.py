@@ -99,5 +99,6 @@ def _picture(result: Any, path: str) -> bytes:
         from dplr.plots import plot_audit
 
         file = io.BytesIO()
-        plot_audit(result).figure.savefig(file, format=path.rpartition(".")[2].lower(), dpi=150)
+        drawn: Any = plot_audit(result)
+        drawn.figure.savefig(file, format=path.rpartition(".")[2].lower(), dpi=150)
     return file.getvalue()
