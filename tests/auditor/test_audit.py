@@ -243,3 +243,9 @@ def test_little_noise_repeats_by_itself():
 def test_noise_of_few_values_has_no_ranks_to_compare():
     rare = [[Draw(Law.DISCRETE_LAPLACE, 0.2, np.array([one == 7, one == 7]).astype(int))] for one in range(60)]
     assert check_noise(rare, 0).findings(1e-3) == []
+
+
+def test_fits_that_prove_nothing_say_so():
+    audit = dplr.audit(**FEW, bounds={"age": (18, 99)}, mechanism="fm")
+    assert audit.bound == 0
+    assert "20 of each table prove no difference (confidence 0.999)" in str(audit)
