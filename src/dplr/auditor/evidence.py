@@ -20,7 +20,7 @@ _ROUNDING = 1e-9  # of an exact loss, in parts of eps
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Evidence:
-    """What fits of two neighbours show against a claim.
+    """Findings of fits of two neighbours against a claim.
 
     Attributes
     ----------

@@ -160,7 +160,7 @@ class Duel:
     def loss(self, which: int, run: Run) -> float:
         """Log likelihood of the first table, given what was released, less that of the second."""
         sign, twin = 1 - 2 * which, self.twin(which, run)
-        total = sum(one.loss(other) for one, other in self._added(run, twin))
+        total = sum(draw.loss(forced) for draw, forced in self._added(run, twin))
         if self._in_objective:
             for place, coef in enumerate(run.done.coefs):
                 total += sign * float(self._density_ratio(run, place, coef[None])[0])
@@ -172,11 +172,11 @@ class Duel:
         Of noise in the objective: the largest density ratio, at the released point and at points all around.
         """
         twin, pure, squares = self.twin(0, run), 0.0, 0.0
-        for one, other in self._added(run, twin):
-            if one.law in (Law.DISCRETE_LAPLACE, Law.NORM_GAMMA):
-                pure += one.moved(other)
+        for draw, forced in self._added(run, twin):
+            if draw.law in (Law.DISCRETE_LAPLACE, Law.NORM_GAMMA):
+                pure += draw.moved(forced)
             else:
-                squares += one.moved(other) ** 2
+                squares += draw.moved(forced) ** 2
         if self._in_objective:
             for place, coef in enumerate(run.done.coefs):
                 ratios = self._density_ratio(run, place, self._around(coef))
@@ -263,8 +263,8 @@ class Duel:
     def _moved_in_objective(self, run: Run, place: int, coef: Vector) -> float:
         """The distance of both gradients at a released point, in deviations of the linear term."""
         points = coef[None] / np.asarray(self._settings.weights or 1.0)
-        one, other = (self._derivatives(which, run, place, points)[0] for which in (0, 1))
-        return float(np.linalg.norm(one - other)) / self._plan.statement.released["coef"].scale
+        first, second = (self._derivatives(which, run, place, points)[0] for which in (0, 1))
+        return float(np.linalg.norm(first - second)) / self._plan.statement.released["coef"].scale
 
     def _around(self, coef: Vector) -> Vector:
         """A released point, and points all around of many norms."""

@@ -38,7 +38,7 @@ class _FirstMissing(Tracing):
 
 
 class _Repeated(Tracing):
-    """The same noise in every fit."""
+    """Noise that every fit repeats."""
 
     def __init__(self, seed: int, script: Sequence[Draw] | None = None) -> None:
         super().__init__(0, script)
