@@ -1,18 +1,21 @@
 """Audits of whole configurations: right ones pass and come near their eps, broken copies are caught."""
 
 import dataclasses
+import functools
+import math
 
 import numpy as np
 import pytest
 
 import dplr
+from dplr.auditor import door
 from dplr.auditor.evidence import evidence_of
 from dplr.auditor.neighbours import Pair, Record
 from dplr.auditor.noise import check_noise
-from dplr.auditor.trace import Draw, NoiseDiffers, Tracing
+from dplr.auditor.trace import Draw, Tracing
 from dplr.auditor.trial import Duel, Trial
 from dplr.estimators import estimator_of
-from dplr.mechanisms import FunctionalMechanism, NoisyGradientDescent, ScoreRelease
+from dplr.mechanisms import FunctionalMechanism, NoisyGradientDescent, ScoreRelease, drawing
 from dplr.privacy.law import Law
 
 BOUNDS = {"age": (18, 99), "work": {"levels": ["none", "some", "full"], "missing": "indicator"}}
@@ -146,7 +149,48 @@ def pair_of_points():
 def test_noise_of_another_scale_for_a_neighbour_is_the_evidence():
     estimator = estimator_of("logistic", [0, 1], None, eps=1.0, mechanism="fm")
     duel = Duel(Trial(estimator, None, 1.0, False, False, OfTheData), pair_of_points())
-    assert isinstance(evidence_of(duel, duel.statement, 20, 0.999, 0, lambda numbers, _: numbers), NoiseDiffers)
+    evidence = evidence_of(duel, duel.statement, 20, 0.999, 0, lambda numbers, _: numbers)
+    assert evidence.exact == math.inf
+    assert "neighbours drew different noise" in evidence.findings[0]
+
+
+def test_an_audit_of_noise_that_differs_between_neighbours_ends_with_a_verdict(monkeypatch):
+    monkeypatch.setattr(door, "Trial", functools.partial(Trial, source=OfTheData))
+    audit = dplr.audit(**FEW, bounds={"age": (18, 99)}, mechanism="fm")
+    assert not audit.passed
+    assert audit.exact == math.inf
+    assert "WRONG: eps = 1 does not hold; neighbours drew different noise" in audit.verdict
+
+
+def test_a_release_that_holds_more_than_noisy_sums_makes_the_verdict_wrong(monkeypatch):
+    real = drawing.noisy_cells
+
+    def leaking(total, block, cells, source, power=0):
+        real(total, block, cells, source, power)
+        return real(total, dataclasses.replace(block, units=0), cells, source, power)
+
+    monkeypatch.setattr(drawing, "noisy_cells", leaking)
+    audit = dplr.audit(**FEW, bounds={"age": (18, 99)}, mechanism="fm")
+    assert "neighbours with the same noisy sums released different numbers" in audit.verdict
+
+
+def test_noise_that_is_changed_before_it_is_added_is_not_of_its_law(monkeypatch):
+    real = Tracing.laplace
+    monkeypatch.setattr(Tracing, "laplace", lambda source, scale, size: real(source, scale, size) // 2)
+    audit = dplr.audit(**{**FEW, "runs": 300}, bounds={"age": (18, 99)}, mechanism="fm")
+    assert any("does not have its law" in text for text in audit.findings)
+
+
+def test_one_draw_for_two_sums_of_a_fit_makes_the_verdict_wrong(monkeypatch):
+    real, drawn = Tracing.laplace, {}
+
+    def again(source, scale, size):
+        if (id(source), scale, size) not in drawn:
+            drawn[id(source), scale, size] = source, real(source, scale, size)
+        return drawn[id(source), scale, size][1]
+
+    monkeypatch.setattr(Tracing, "laplace", again)
+    assert not dplr.audit(**FEW, bounds={"age": (18, 99)}, mechanism="fm").passed
 
 
 def draws_of(laws, fits, seed=0):
@@ -185,3 +229,23 @@ def test_shared_and_repeated_noise_is_seen():
     assert any("share noise" in text for text in check_noise(shared, 0).findings(1e-4))
     fits = list(draws_of([LAWS["laplace"]], 100))
     assert check_noise([*fits, fits[7]], 0).repeated == 1
+
+
+def test_little_noise_repeats_by_itself():
+    fits = [[Draw(Law.DISCRETE_LAPLACE, 5000.0, np.array([number % 997]))] for number in range(2000)]
+    assert check_noise(fits, 0).repeated > 1000
+    by_chance = list(draws_of([lambda source: source.laplace(5000, 1)], 2000))
+    check = check_noise(by_chance, 0)
+    assert check.repeated > 0
+    assert check.findings(1e-3) == []
+
+
+def test_noise_of_few_values_has_no_ranks_to_compare():
+    rare = [[Draw(Law.DISCRETE_LAPLACE, 0.2, np.array([one == 7, one == 7]).astype(int))] for one in range(60)]
+    assert check_noise(rare, 0).findings(1e-3) == []
+
+
+def test_fits_that_prove_nothing_say_so():
+    audit = dplr.audit(**FEW, bounds={"age": (18, 99)}, mechanism="fm")
+    assert audit.bound == 0
+    assert "20 of each table prove no difference (confidence 0.999)" in str(audit)

@@ -49,3 +49,15 @@ def test_a_promise_that_does_not_hold_ends_with_1(bounds, monkeypatch):
 
 def test_half_of_a_weight_is_refused(bounds):
     assert run("--bounds", bounds, "--eps", "1", "--weight", "w").exit_code == 2
+
+
+def test_a_picture_that_cannot_be_drawn_is_refused_before_the_audit(bounds, tmp_path, monkeypatch):
+    monkeypatch.setattr("dplr.audit", lambda **_: pytest.fail("the audit ran"), raising=False)
+    for name in ("audit.bmp", "audit", "audit.svgz"):
+        done = run("--bounds", bounds, "--eps", "1", "--plot", str(tmp_path / name))
+        assert done.exit_code == 2
+        assert "`--plot` must end with .png, .svg or .pdf" in done.output
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    done = run("--bounds", bounds, "--eps", "1", "--plot", str(tmp_path / "audit.PNG"))
+    assert done.exit_code == 2
+    assert "pip install" in done.output

@@ -12,7 +12,7 @@ import numpy as np
 from dplr._kit.options import documented
 from dplr._kit.progress import bars, silent
 from dplr._kit.validation import check_count, check_eps, check_flag, real_number, sentence
-from dplr.auditor.evidence import Evidence, evidence_of
+from dplr.auditor.evidence import evidence_of
 from dplr.auditor.neighbours import Record, pool_of
 from dplr.auditor.result import Audit, audit_of
 from dplr.auditor.search import Worst, worst_pair
@@ -49,10 +49,10 @@ def audit(
 ) -> Audit:
     """Try to prove the promise of a fit wrong, on made-up neighbours within and beyond your own bounds.
 
-    The fits are those of `dplr.fit`, from the encoding of rows to the coefficients. Pairs of tables that differ in one
-    record, or one person, are searched for the one whose releases differ most. Its privacy loss is computed from the
-    exact sums to which noise was added; many fits of both tables are told apart by their likelihood ratio and by a
-    learned score; and the noise is tested against its law.
+    The fits are those of `dplr.fit`, from the scaling of rows to the coefficients; levels and labels are codes. Pairs
+    of tables that differ in one record, or one person, are searched for the one whose releases differ most. Its privacy
+    loss is computed from the exact sums to which noise was added; many fits of both tables are told apart by their
+    likelihood ratio and by a learned score; and the noise is tested against its law.
 
     Parameters
     ----------
@@ -134,8 +134,6 @@ def audit(
             raise ValueError(sentence("bounds", "must allow a row that a fit takes", public.bounds, remedy))
         claim = worst.duel.statement
         evidence = evidence_of(worst.duel, claim, runs, confidence, seed, track)
-        if not isinstance(evidence, Evidence):
-            raise evidence
         twins = twins_of(worst.duel, claim, runs // 4, confidence, seed, track) if broken else ()
     return audit_of(
         evidence, statement=claim, n_rows=n_rows, pairs=worst.tried, refused=worst.refused, runs=runs,

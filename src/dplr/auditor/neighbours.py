@@ -137,7 +137,7 @@ class Pool:
 
 
 def pool_of(facts: PublicFacts, classes: int) -> Pool:
-    """What the records of these facts may hold; `classes` counts the labels, 0 for numbers."""
+    """The values that records of these facts may hold; `classes` counts the labels, 0 for numbers."""
     columns: Sequence[Column] = () if facts.bounds is None else facts.bounds.columns
     values = tuple(_values(column) for column in columns)
     unit, largest = facts.unit, facts.unit.weight_max

@@ -30,21 +30,23 @@ class NoiseCheck:
     together : chance of two numbers of a fit that agree as well as these, if each is drawn by itself, for the pair
         that agrees best.
     repeated : how many fits had the noise of an earlier one.
+    again : chance of so many, if each fit draws anew (Markov); little noise repeats by itself.
     """
 
     numbers: int
     law: float
     together: float
     repeated: int
+    again: float = 1.0
 
     def findings(self, error: float) -> list[str]:
         """Sentences on what is wrong, of which chance makes one with at most this probability."""
         found = []
-        if self.law < error / 2:
+        if self.law < error / 3:
             found.append(f"the noise does not have its law (p = {self.law:.1g})")
-        if self.together < error / 2:
+        if self.together < error / 3:
             found.append(f"numbers of one fit share noise (p = {self.together:.1g})")
-        if self.repeated:
+        if self.repeated and self.again < error / 3:
             found.append(f"{self.repeated} fits repeat the noise of another one")
         return found
 
@@ -52,14 +54,28 @@ class NoiseCheck:
 def check_noise(fits: Sequence[Sequence[Draw]], seed: int) -> NoiseCheck:
     """Test the noise of all fits: each number should be uniform on the scale of its law."""
     rng = np.random.default_rng(seed)
-    calls = min(map(len, fits))
+    calls = min(map(len, fits), default=0)
     uniform = [np.concatenate([_uniform(draws[call], rng) for draws in fits]) for call in range(calls)]
     chances = [stats.kstest(numbers, "uniform").pvalue for numbers in uniform if len(numbers)]
-    law = float(min(1.0, len(chances) * min(chances, default=1.0)))
-    raw = [np.concatenate([np.asarray(draw.noise, float) / draw.scale for draw in draws[:calls]] or [np.zeros(0)])
-           for draws in fits]  # fmt: skip
+    law = float(min([1.0, *(len(chances) * chance for chance in chances)]))
+    raw = [_numbers(draws) for draws in fits]
     repeated = len(raw) - len({numbers.tobytes() for numbers in raw})
-    return NoiseCheck(sum(map(len, raw)), law, _together(raw), repeated)
+    wide = [_numbers([draw for draw in draws if draw.scale >= _LEAST_SCALE])[:_MOST_NUMBERS].copy() for draws in fits]
+    return NoiseCheck(sum(map(len, raw)), law, _together(wide), repeated, _again(fits, repeated))
+
+
+def _numbers(draws: Sequence[Draw]) -> Vector:
+    """All numbers of some draws, each over its scale."""
+    return np.concatenate([np.zeros(0), *(np.asarray(draw.noise, float) / draw.scale for draw in draws)])
+
+
+def _again(fits: Sequence[Sequence[Draw]], repeated: int) -> float:
+    """The chance that so many fits repeat another one: two numbers agree with at most the chance 1 / (2 scale)."""
+    if not repeated:
+        return 1.0
+    scales = [np.asarray(draw.scales or [draw.scale] * len(draw.noise)) for draw in fits[0]]
+    agree = -np.log(np.maximum(2 * np.concatenate([np.zeros(0), *scales]), 1.0)).sum()
+    return float(min(1.0, len(fits) * (len(fits) - 1) / 2 / repeated * np.exp(agree)))
 
 
 def _uniform(draw: Draw, rng: np.random.Generator) -> Vector:
@@ -82,7 +98,7 @@ def _uniform(draw: Draw, rng: np.random.Generator) -> Vector:
 
 def _together(fits: Sequence[Vector]) -> float:
     """The smallest chance over pairs of numbers of their correlation, times the number of pairs."""
-    width = min(_MOST_NUMBERS, *map(len, fits))
+    width = min([_MOST_NUMBERS, *map(len, fits)])
     if width < 2 or len(fits) < 50:
         return 1.0
     ranks = stats.rankdata(np.array([numbers[:width] for numbers in fits]), axis=0)

@@ -114,8 +114,8 @@ class Audit:
         lines.append(("neighbours", f"{self.pairs} pairs of tables with {self.n_rows} {unit.many}{refused}"))
         exact = "no formula for this noise" if self.exact is None else f"at most {self.exact:.6g}"
         lines.append(("exact loss", f"{exact}, of the worst pair"))
-        lines.append(("fits", f"{self.runs} of each table tell them apart by at least {self.bound:.3g} "
-                              f"(confidence {self.confidence:g})"))  # fmt: skip
+        bound = f"tell them apart by at least eps = {self.bound:.3g}" if self.bound > 0 else "prove no difference"
+        lines.append(("fits", f"{self.runs} of each table {bound} (confidence {self.confidence:g})"))
         chances = f"its law p = {self.noise.law:.2g}, independent p = {self.noise.together:.2g}"
         lines.append(("noise", f"{self.noise.numbers} numbers: {chances}, repeated {self.noise.repeated} times"))
         first, second = self.worst

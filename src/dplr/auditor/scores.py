@@ -59,11 +59,11 @@ def lower_bound(scores: Scores, statement: PrivacyStatement, confidence: float) 
 
     Each kind has half of the error that the confidence allows.
     """
-    each = 1 - (1 - confidence) / 2
+    of_one = 1 - (1 - confidence) / 2
     delta = statement.delta
-    bounds = [_bound(scores.learned, statement, delta, each)]
+    bounds = [_bound(scores.learned, statement, delta, of_one)]
     if scores.losses is not None:
-        bounds.append(_bound(scores.losses, statement, delta, each))
+        bounds.append(_bound(scores.losses, statement, delta, of_one))
     return max(0.0, *bounds)
 
 
@@ -95,7 +95,7 @@ def _learned(first: Vector, second: Vector) -> tuple[Vector, Vector]:
 
 
 def _floor(variances: Vector) -> float:
-    """What counts as a variance where there is none."""
+    """A variance where there is none."""
     return float(variances.max()) * _LEAST_VARIANCE or 1.0
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dplr._kit.progress import Track
 from dplr.auditor.neighbours import Pair, Pool
+from dplr.auditor.trace import NoiseDiffers, ReleaseDiffers
 from dplr.auditor.trial import Duel, Loss, Trial
 from dplr.privacy.gaussian import gaussian_eps
 from dplr.privacy.guarantees import Neighbouring
@@ -59,7 +61,10 @@ def worst_pair(
             refused += 1
             continue
         tried += 1
-        loss = duel.exact(run)
+        try:
+            loss = duel.exact(run)
+        except (NoiseDiffers, ReleaseDiffers):  # no worse pair can be found
+            return Worst(duel, Loss(math.inf), math.inf, tried, refused)
         eps = eps_of(loss, duel.statement.delta)
         size = eps + loss.mu  # where delta is too small for any Gaussian loss, mu still says which pair is worse
         if best is None or size > best[0]:

@@ -19,6 +19,10 @@ class NoiseDiffers(RuntimeError):
     """Neighbours drew noise of different laws, scales or sizes: a fact that is no function of public facts."""
 
 
+class ReleaseDiffers(RuntimeError):
+    """Neighbours whose noisy sums are the same released different numbers: they tell more than their noisy sums do."""
+
+
 @dataclass(eq=False, slots=True)
 class Draw:
     """One call of a source of noise.
@@ -27,7 +31,7 @@ class Draw:
     ----------
     law : of the noise.
     scale : of the law, in whole units.
-    noise : the whole numbers that were drawn.
+    noise : the whole numbers that were drawn; once they were added, those that were.
     value : the exact numbers that they were added to; None where they were not added to numbers.
     scales, groups : of noise of a gauge: half-widths of the coordinates, and sizes of the groups.
     """
@@ -145,7 +149,7 @@ class _Noise(np.ndarray):
         numbers, draw = np.asarray(value), self.draw
         if draw is None or numbers.shape != self.shape:
             return numbers + np.asarray(self)
-        draw.value = numbers.ravel().copy()
+        draw.value, draw.noise = numbers.ravel().copy(), np.asarray(self).ravel().copy()  # not what was drawn, if other
         if self.sums is None:
             return numbers + np.asarray(self)
         draw.noise = self.sums - draw.value

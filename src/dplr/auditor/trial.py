@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dplr._kit.progress import silent
 from dplr.auditing._density import log_noise
 from dplr.auditor.neighbours import Pair, Table
-from dplr.auditor.trace import Draw, Tracing
+from dplr.auditor.trace import Draw, ReleaseDiffers, Tracing
 from dplr.bounds.declared import Bounds
 from dplr.fitting.one_vs_rest import ReleasePlan
 from dplr.fitting.ranges import intervals
@@ -151,13 +151,16 @@ class Duel:
         return self.trial.run(self.sides[which], self.planned, seed)
 
     def twin(self, which: int, run: Run) -> Run:
-        """The fit of the other table that releases what a fit of this one did."""
-        return self.trial.run(self.sides[1 - which], self.planned, 0, run.draws)
+        """The fit of the other table with the noisy sums of this one; `ReleaseDiffers` if it releases other numbers."""
+        twin = self.trial.run(self.sides[1 - which], self.planned, 0, run.draws)
+        if run.numbers.tobytes() != twin.numbers.tobytes():
+            raise ReleaseDiffers("neighbours with the same noisy sums released different numbers")
+        return twin
 
     def loss(self, which: int, run: Run) -> float:
         """Log likelihood of the first table, given what was released, less that of the second."""
         sign, twin = 1 - 2 * which, self.twin(which, run)
-        total = sum(one.loss(other) for one, other in self._added(run, twin))
+        total = sum(draw.loss(forced) for draw, forced in self._added(run, twin))
         if self._in_objective:
             for place, coef in enumerate(run.done.coefs):
                 total += sign * float(self._density_ratio(run, place, coef[None])[0])
@@ -169,11 +172,11 @@ class Duel:
         Of noise in the objective: the largest density ratio, at the released point and at points all around.
         """
         twin, pure, squares = self.twin(0, run), 0.0, 0.0
-        for one, other in self._added(run, twin):
-            if one.law in (Law.DISCRETE_LAPLACE, Law.NORM_GAMMA):
-                pure += one.moved(other)
+        for draw, forced in self._added(run, twin):
+            if draw.law in (Law.DISCRETE_LAPLACE, Law.NORM_GAMMA):
+                pure += draw.moved(forced)
             else:
-                squares += one.moved(other) ** 2
+                squares += draw.moved(forced) ** 2
         if self._in_objective:
             for place, coef in enumerate(run.done.coefs):
                 ratios = self._density_ratio(run, place, self._around(coef))
@@ -260,8 +263,8 @@ class Duel:
     def _moved_in_objective(self, run: Run, place: int, coef: Vector) -> float:
         """The distance of both gradients at a released point, in deviations of the linear term."""
         points = coef[None] / np.asarray(self._settings.weights or 1.0)
-        one, other = (self._derivatives(which, run, place, points)[0] for which in (0, 1))
-        return float(np.linalg.norm(one - other)) / self._plan.statement.released["coef"].scale
+        first, second = (self._derivatives(which, run, place, points)[0] for which in (0, 1))
+        return float(np.linalg.norm(first - second)) / self._plan.statement.released["coef"].scale
 
     def _around(self, coef: Vector) -> Vector:
         """A released point, and points all around of many norms."""

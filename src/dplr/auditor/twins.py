@@ -8,7 +8,7 @@ from typing import Any
 
 from dplr._kit.progress import Track
 from dplr.auditor.evidence import evidence_of
-from dplr.auditor.trace import Draw, NoiseDiffers, Tracing
+from dplr.auditor.trace import Draw, Tracing
 from dplr.auditor.trial import Duel, Trial
 from dplr.noise import Ints
 from dplr.privacy.statement import PrivacyStatement
@@ -38,7 +38,7 @@ class _FirstMissing(Tracing):
 
 
 class _Repeated(Tracing):
-    """The same noise in every fit."""
+    """Noise that every fit repeats."""
 
     def __init__(self, seed: int, script: Sequence[Draw] | None = None) -> None:
         super().__init__(0, script)
@@ -88,6 +88,5 @@ def twins_of(
     twins = []
     for fault, (trial_of_fault, pair_of_fault) in broken.items():
         evidence = evidence_of(Duel(trial_of_fault, pair_of_fault), claim, runs, confidence, seed, track)
-        found = (str(evidence),) if isinstance(evidence, NoiseDiffers) else evidence.findings
-        twins.append(Twin(fault, found))
+        twins.append(Twin(fault, evidence.findings))
     return tuple(twins)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from typing import Any
 
 import click
@@ -19,6 +20,8 @@ from dplr.cli._options import (
     told,
 )
 from dplr.cli._units import unit_options, units_of
+
+_ENDINGS = ("png", "svg", "pdf")
 
 
 @click.command(short_help="Try to prove the promise of a fit wrong, on made-up rows.")
@@ -57,6 +60,7 @@ def audit(
     """
     if plot is not None:
         check_output(plot, overwrite, (bounds,))
+        _check_picture(plot)
     with blamed(USAGE):
         units = units_of(options)
     parameters = parameters_of({**options, "public": None})
@@ -79,6 +83,14 @@ def audit(
         raise Refused("the promise does not hold: please report it.", BUG)
 
 
+def _check_picture(path: str) -> None:
+    """Refuse a picture that could not be drawn, before the audit runs."""
+    if path.rpartition(".")[2].lower() not in _ENDINGS:
+        raise Refused(f"`--plot` must end with .png, .svg or .pdf; got {path!r}.", USAGE)
+    if importlib.util.find_spec("matplotlib") is None:
+        raise Refused('`--plot` needs matplotlib. Install it with: pip install "dplr[plots]"', USAGE)
+
+
 def _picture(result: Any, path: str) -> bytes:
     """The picture in the format that the ending of the path names."""
     import io
@@ -87,5 +99,6 @@ def _picture(result: Any, path: str) -> bytes:
         from dplr.plots import plot_audit
 
         file = io.BytesIO()
-        plot_audit(result).figure.savefig(file, format=path.rpartition(".")[2], dpi=150)
+        drawn: Any = plot_audit(result)
+        drawn.figure.savefig(file, format=path.rpartition(".")[2].lower(), dpi=150)
     return file.getvalue()

@@ -55,7 +55,7 @@ def plot_audit(audit: Audit, ax: Axes | None = None) -> Axes:
     first, second = audit.scores
     edges = np.histogram_bin_edges(np.concatenate([first, second]), bins=_BINS).tolist()
     for place, (scores, table) in enumerate(((first, "of one table"), (second, "of its neighbour"))):
-        shares = np.full(len(scores), 1 / len(scores))
+        shares = np.full(len(scores), 1 / max(len(scores), 1))
         ax.hist(scores, bins=edges, weights=shares, histtype="stepfilled", alpha=0.45, color=color_of(place),
                 label=f"fits {table}")  # fmt: skip
     if audit.has_ratios:
