@@ -20,15 +20,15 @@ def table(ids):
 class Source:
     """A query that gives other ids from its `after`-th reading on; of ids alone, or of all rows."""
 
-    def __init__(self, first, then, after):
-        self.first, self.then, self.after, self.readings = first, then, after, 0
+    def __init__(self, first, then, after, size=100):
+        self.first, self.then, self.after, self.size, self.readings = first, then, after, size, 0
         self.parts = LocalParts([LazyPart(self.read, "a query")], table(APART)[:0])
 
     def read(self, columns):
         ids = self.first if self.readings < self.after else self.then
         self.readings += 1
         whole = table(ids)
-        yield from (whole[start : start + 100][list(columns)] for start in range(0, ROWS, 100))
+        yield from (whole[start : start + self.size][list(columns)] for start in range(0, ROWS, self.size))
 
 
 def fit(stream, mechanism="fm", **options):
@@ -43,6 +43,12 @@ def test_a_person_who_has_more_rows_than_were_counted_is_refused(mechanism, afte
     """In the pass that first reads other ids: right after the count, and after another pass."""
     with pytest.raises(RuntimeError, match="a person has more than were counted"):
         fit(dplr.Stream(Source(APART, TOGETHER, after).parts), mechanism)
+
+
+@pytest.mark.parametrize("mechanism", ["fm", "ngd"])
+def test_every_row_of_a_person_in_one_batch_is_added_up(mechanism):
+    with pytest.raises(RuntimeError, match="a person has more than were counted"):
+        fit(dplr.Stream(Source(APART, TOGETHER, 1, size=ROWS).parts), mechanism)
 
 
 def test_persons_with_fewer_rows_or_none_weigh_less_and_are_no_reason_to_refuse():

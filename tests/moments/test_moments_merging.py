@@ -77,6 +77,15 @@ def test_parties_may_have_different_noise():
     assert "none" in str((a + dplr.release_moments(table(9, 6), bounds=BOUNDS, eps=INF)).privacy_.guarantee)
 
 
+@pytest.mark.filterwarnings("ignore::dplr.PrivacyWarning")
+def test_one_party_whose_noise_can_be_drawn_again_is_said_of_all():
+    a, b, c = parties()
+    seeded = dplr.release_moments(table(400, 5), bounds=BOUNDS, eps=1.0, rng=7)
+    assert not a.merge(b, c).privacy_.reproducible
+    assert a.merge(seeded, b).privacy_.reproducible
+    assert seeded.merge(a.merge(b)).privacy_.reproducible
+
+
 @pytest.mark.parametrize("which", ["release", "merged", "name", "bounds", "order", "products", "relation", "type"])
 def test_what_does_not_fit_together_is_refused(which, tmp_path):
     a, b, c = parties()

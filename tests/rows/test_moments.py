@@ -19,6 +19,7 @@ from dplr.rows import ArrayRows, chosen, every
 from dplr.rows import threads as _pool
 from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.totals import Faults, Total, normalised
+from dplr.rows.weights import RowWeights
 from made_rows import make_data, make_prep
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -52,6 +53,17 @@ def test_kernel_calls_longer_than_a_flush_are_exact_for_the_largest_rows():
     X[-1] = 3 / 2**20  # an odd last bit, which a sum above 2^53 could not hold
     value = integers(total(X, np.ones(len(X)), prep, block_rows=2**16))
     assert value[0, 0] == 2**15 * 2**40 + 9
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n", [8193, 8320, 8321, 16_385])
+def test_the_first_row_above_a_full_sum_is_not_lost(n, weighted):
+    """2^13 rows of 2^40 are 2^53: whichever block of rows an odd one is in, it is added to a smaller sum."""
+    prep, X = make_prep("ball", 1, fit_intercept=False), np.ones((n, 1))
+    X[-1] = 3 / 2**20
+    options = {"weights": RowWeights(np.ones(n), None, n)} if weighted else {}
+    value = integers(total(X, np.ones(n), prep, block_rows=2**16, **options))
+    assert value[0, 0] == (n - 1) * 2**40 + 9
 
 
 @pytest.mark.parametrize("n", [1, 2, 127, 128, 129, 8191, 8192, 8193, 16_500])

@@ -97,3 +97,12 @@ def test_the_text_of_a_stamp_is_the_same_for_a_file_that_was_put_back(path):
     path.write_bytes(data)
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert Stamp.of(str(path), b"").text == stamp.text
+
+
+@pytest.mark.parametrize("later", [1, 10**9])  # nanoseconds
+def test_the_text_of_a_stamp_is_another_one_for_rows_of_the_same_size_written_later(path, later):
+    """Sums of the first rows that a killed fit wrote down would be added to sums of other rows."""
+    stamp, before = Stamp.of(str(path), b"x,y\n"), os.stat(path)
+    edit_in_place(path)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + later))
+    assert Stamp.of(str(path), b"x,y\n").text != stamp.text
