@@ -1,7 +1,7 @@
 """How many steps a fit takes through the package: a gate that is lowered with each step that goes.
 
-It was raised once, by 49 steps of a fit with a ledger: every value of its file is read strictly, and every step says what
-is spent if it fails.
+It was raised once, by 49 steps of a fit with a ledger: every value of its file is read strictly, and every step says
+what is spent if it fails.
 """
 
 import pathlib

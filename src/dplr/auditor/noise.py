@@ -24,13 +24,32 @@ class NoiseCheck:
 
     Attributes
     ----------
-    numbers : how many were drawn.
-    law : chance of noise as far from its law as this, if it is drawn by it, for the call of a fit that is farthest
+    numbers : int
+        How many numbers were drawn.
+    law : float
+        Chance of noise as far from its law as this, if it is drawn by it, for the call of a fit that is farthest
         (Kolmogorov and Smirnov).
-    together : chance of two numbers of a fit that agree as well as these, if each is drawn by itself, for the pair
-        that agrees best.
-    repeated : how many fits had the noise of an earlier one.
-    again : chance of so many, if each fit draws anew (Markov); little noise repeats by itself.
+    together : float
+        Chance of two numbers of a fit that agree as well as these, if each is drawn by itself, for the pair that agrees
+        best.
+    repeated : int
+        How many fits had the noise of an earlier one.
+    again : float
+        Chance of so many, if each fit draws anew (Markov); little noise repeats by itself.
+
+    Privacy
+    -------
+    Of noise on made-up rows: free to publish.
+
+    See Also
+    --------
+    dplr.audit : Tests the noise of its fits.
+
+    Examples
+    --------
+    >>> from dplr.auditor import NoiseCheck
+    >>> NoiseCheck(numbers=1000, law=1e-9, together=0.4, repeated=0).findings(error=0.001)
+    ['the noise does not have its law (p = 1e-09)']
     """
 
     numbers: int
@@ -40,7 +59,22 @@ class NoiseCheck:
     again: float = 1.0
 
     def findings(self, error: float) -> list[str]:
-        """Sentences on what is wrong, of which chance makes one with at most this probability."""
+        """Say what is wrong with the noise.
+
+        Parameters
+        ----------
+        error : float
+            Chance makes a sentence with at most this probability, in (0, 1).
+
+        Returns
+        -------
+        list of str
+            Sentences; empty where nothing is wrong.
+
+        Privacy
+        -------
+        Reads chances of made-up fits alone.
+        """
         found = []
         if self.law < error / 3:
             found.append(f"the noise does not have its law (p = {self.law:.1g})")

@@ -50,8 +50,24 @@ class Twin:
 
     Attributes
     ----------
-    fault : what is broken.
-    findings : sentences on what contradicts the claim; empty where the audit did not see it.
+    fault : str
+        The fault.
+    findings : tuple of str
+        Sentences on what contradicts the claim; empty where the audit did not see it.
+
+    Privacy
+    -------
+    Of fits of made-up rows: free to publish.
+
+    See Also
+    --------
+    dplr.audit : Audits broken copies with ``broken=True``.
+
+    Examples
+    --------
+    >>> from dplr.auditor import Twin
+    >>> Twin("half of the noise", ("the noise does not have its law",)).caught
+    True
     """
 
     fault: str
