@@ -193,6 +193,14 @@ def test_one_draw_for_two_sums_of_a_fit_makes_the_verdict_wrong(monkeypatch):
     assert not dplr.audit(**FEW, bounds={"age": (18, 99)}, mechanism="fm").passed
 
 
+def test_persons_have_rows_of_two_kinds():
+    """The squares of two rows at right angles move further than those of rows that are alike."""
+    facts = {"n_features": 2, "mechanism": ScoreRelease(rounds=1), "delta": 1e-5, "person": "id"}
+    assert dplr.audit(**{**FEW, "pairs": 80}, **facts).exact > 0.5
+    record = Record(np.zeros(2), 0.0, rows=3, mate=(np.ones(2), 1.0))
+    assert Pair(record, None, (record,)).table(0).y.tolist() == [0, 1, 0] * 2
+
+
 def draws_of(laws, fits, seed=0):
     source = Tracing(seed)
     for _ in range(fits):

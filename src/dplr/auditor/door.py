@@ -188,7 +188,9 @@ def _of_columns(record: Record, public: PublicFacts, classes: int) -> dict[str, 
     target = public.classes[int(record.y)] if classes and public.classes is not None else record.y
     values["target"] = target
     if public.unit.person is not None:
-        values["rows"] = record.rows
+        values["rows"] = (
+            f"{record.rows}, every second one different" if record.mate and record.rows > 1 else record.rows
+        )
     if public.unit.weight_max is not None:
         values["weight"] = record.weight
     return values

@@ -17,12 +17,13 @@ from dplr.fitting.planning import PublicFacts
 Matrix = NDArray[np.float64]
 BEYOND = 9.0  # widths of the bounds by which some values lie outside them
 _MOST_LEVELS = 8
+_MATES = 0.5  # share of the persons whose rows are of two kinds
 _AT_THE_TOP = 0.42  # where a product of a number and its square moves most
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Record:
-    """One record, or one person whose rows are alike.
+    """One record, or one person with rows of one or two kinds.
 
     Attributes
     ----------
@@ -30,12 +31,18 @@ class Record:
     y : the target.
     rows : how many rows the person has; 1 for a record.
     weight : of each row.
+    mate : values and target of every second row of a person; None where all rows are alike.
     """
 
     x: Matrix
     y: float
     rows: int = 1
     weight: float = 1.0
+    mate: tuple[Matrix, float] | None = None
+
+    def row(self, number: int) -> tuple[Matrix, float]:
+        """Values and target of one of the rows."""
+        return (self.x, self.y) if self.mate is None or number % 2 == 0 else self.mate
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -68,9 +75,10 @@ class Pair:
         last = self.second if which else self.first
         records = self.others if last is None else (*self.others, last)
         counts = [record.rows for record in records]
+        rows = [record.row(number) for record in records for number in range(record.rows)]
         return Table(
-            np.repeat(np.array([record.x for record in records]), counts, axis=0),
-            np.repeat([record.y for record in records], counts),
+            np.array([x for x, _ in rows]),
+            np.array([y for _, y in rows]),
             np.repeat(np.arange(len(records)), counts),
             np.repeat([record.weight for record in records], counts),
         )
@@ -97,11 +105,13 @@ class Pool:
 
     def record(self, rng: np.random.Generator) -> Record:
         """A record at random."""
-        x = np.array([rng.choice(of) for of in self.values]) if self.values else self._in_ball(rng)
-        return Record(x, float(rng.choice(self.targets)), int(rng.choice(self.rows)), float(rng.choice(self.weights)))
+        mate = self._row(rng) if len(self.rows) > 1 and rng.random() < _MATES else None
+        return Record(*self._row(rng), int(rng.choice(self.rows)), float(rng.choice(self.weights)), mate)
 
     def changed(self, record: Record, rng: np.random.Generator) -> Record:
         """A record that differs in one respect."""
+        if len(self.rows) > 1 and rng.random() < _MATES / 2:
+            return replace(record, mate=None if record.mate is not None and rng.random() < 0.5 else self._row(rng))
         place = int(rng.integers(self.width + 3)) if self.values else int(rng.choice([0, -1, -2, -3]))
         if place in (self.width, -1):
             return replace(record, y=float(rng.choice(self.targets)))
@@ -119,10 +129,15 @@ class Pool:
     def others(self, count: int, kind: int, rng: np.random.Generator) -> tuple[Record, ...]:
         """Records that both tables have: all alike with targets that take turns, one target for all, or at random."""
         if kind == 2:
-            return tuple(replace(self.record(rng), rows=1, weight=self.weights[-1]) for _ in range(count))
-        one = replace(self.record(rng), rows=1, weight=self.weights[-1])
+            return tuple(replace(self.record(rng), rows=1, weight=self.weights[-1], mate=None) for _ in range(count))
+        one = replace(self.record(rng), rows=1, weight=self.weights[-1], mate=None)
         targets = [one.y] if kind else self.targets[:2].tolist()
         return tuple(replace(one, y=targets[place % len(targets)]) for place in range(count))
+
+    def _row(self, rng: np.random.Generator) -> tuple[Matrix, float]:
+        """Values and a target at random."""
+        x = np.array([rng.choice(of) for of in self.values]) if self.values else self._in_ball(rng)
+        return x, float(rng.choice(self.targets))
 
     def _in_ball(self, rng: np.random.Generator) -> Matrix:
         """A row on an axis, on the diagonal, or anywhere: on the sphere, inside, or beyond it."""
