@@ -10,7 +10,7 @@ import pytest
 import dplr
 from dplr.auditor import door
 from dplr.auditor.evidence import evidence_of
-from dplr.auditor.neighbours import Pair, Record
+from dplr.auditor.neighbours import Pair, Pool, Record
 from dplr.auditor.noise import check_noise
 from dplr.auditor.trace import Draw, Tracing
 from dplr.auditor.trial import Duel, Trial
@@ -194,11 +194,11 @@ def test_one_draw_for_two_sums_of_a_fit_makes_the_verdict_wrong(monkeypatch):
 
 
 def test_persons_have_rows_of_two_kinds():
-    """The squares of two rows at right angles move further than those of rows that are alike."""
-    facts = {"n_features": 2, "mechanism": ScoreRelease(rounds=1), "delta": 1e-5, "person": "id"}
-    assert dplr.audit(**{**FEW, "pairs": 80}, **facts).exact > 0.5
     record = Record(np.zeros(2), 0.0, rows=3, mate=(np.ones(2), 1.0))
     assert Pair(record, None, (record,)).table(0).y.tolist() == [0, 1, 0] * 2
+    pool = Pool((), np.array([0.0, 1.0]), 2, (1, 7), (1.0,))
+    mates = [pool.record(np.random.default_rng(seed)).mate for seed in range(60)]
+    assert 5 < sum(mate is not None for mate in mates) < 40
 
 
 def draws_of(laws, fits, seed=0):

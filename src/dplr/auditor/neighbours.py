@@ -17,7 +17,7 @@ from dplr.fitting.planning import PublicFacts
 Matrix = NDArray[np.float64]
 BEYOND = 9.0  # widths of the bounds by which some values lie outside them
 _MOST_LEVELS = 8
-_MATES = 0.5  # share of the persons whose rows are of two kinds
+_MATES = 0.25  # share of the persons whose rows are of two kinds
 _AT_THE_TOP = 0.42  # where a product of a number and its square moves most
 
 
