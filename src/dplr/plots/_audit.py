@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dplr.auditor.result import Audit
 from dplr.plots._drawing import QUIET, axes, color_of, tidy, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from dplr.auditor.result import Audit
 
 _BINS = 40
 
