@@ -88,7 +88,7 @@ def text_of(value: Any) -> str:
 
 
 def optional(decode: Callable[[Any], Value]) -> Callable[[Any], Value | None]:
-    """The same, or NULL."""
+    """A decoder that takes NULL too."""
     return lambda value: None if value is None else decode(value)
 
 

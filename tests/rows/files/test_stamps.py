@@ -57,6 +57,7 @@ def test_reading_a_file_changes_nothing(path):
     path.read_bytes()
     os.stat(path)
     stamp.check(str(path), b"x,y\n")
+    assert Stamp.of(str(path), b"x,y\n") == stamp
 
 
 @needs_times
