@@ -91,11 +91,6 @@ class Audit:
         return not self.findings
 
     @property
-    def shown(self) -> float:
-        """The largest eps that was shown, exactly or by fits."""
-        return max(self.bound, 0.0 if self.exact is None else self.exact)
-
-    @property
     def verdict(self) -> str:
         """One sentence."""
         claim = f"eps = {self.statement.eps:g}"
