@@ -3,12 +3,14 @@
 import importlib.util
 import os
 import pathlib
+import sys
 import zlib
 
 import pytest
 
 import dplr.noise
 from dplr.ledger.budget import NullLedger
+from dplr.privacy import sensitivity
 
 # Not on every Python: a library below it has no wheels for the newest ones.
 LACKS_ACCOUNTING = importlib.util.find_spec("dp_accounting") is None
@@ -89,3 +91,21 @@ def reserved(monkeypatch):
     real = NullLedger.reserve
     monkeypatch.setattr(NullLedger, "reserve", lambda self, *told: made.extend(told) or real(self, *told))
     return made
+
+
+def _forget_constants():
+    """Clear every cache of the package: a constant of a patched proof outlives its patch otherwise."""
+    modules = [module for name, module in sys.modules.items() if name.split(".")[0] == "dplr"]
+    for cached in (each for module in modules for each in vars(module).values() if hasattr(each, "cache_clear")):
+        cached.cache_clear()
+
+
+@pytest.fixture
+def halved_sensitivity():
+    """The sensitivity of a box under replace_one, half as large as it is."""
+    real = sensitivity.box_replace_one
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sensitivity, "box_replace_one", lambda *args, **options: real(*args, **options) / 2)
+        _forget_constants()
+        yield
+    _forget_constants()

@@ -77,11 +77,8 @@ def test_every_broken_copy_is_caught(options):
     assert len(audit.twins) == (6 if "person" in options else 5)
 
 
-def test_a_halved_sensitivity_makes_the_verdict_wrong(monkeypatch):
-    from dplr.privacy import sensitivity
-
-    real = sensitivity.box_replace_one
-    monkeypatch.setattr(sensitivity, "box_replace_one", lambda *args, **options: real(*args, **options) / 2)
+@pytest.mark.usefixtures("halved_sensitivity")
+def test_a_halved_sensitivity_makes_the_verdict_wrong():
     audit = dplr.audit(**FEW, bounds={"age": (18, 99)}, mechanism="fm")
     assert not audit.passed
     assert audit.exact > 1.5

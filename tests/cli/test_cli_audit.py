@@ -36,11 +36,8 @@ def test_it_prints_the_audit_and_draws_it(bounds, tmp_path):
     assert again.exit_code == 2
 
 
-def test_a_promise_that_does_not_hold_ends_with_1(bounds, monkeypatch):
-    from dplr.privacy import sensitivity
-
-    real = sensitivity.box_replace_one
-    monkeypatch.setattr(sensitivity, "box_replace_one", lambda *args, **options: real(*args, **options) / 2)
+@pytest.mark.usefixtures("halved_sensitivity")
+def test_a_promise_that_does_not_hold_ends_with_1(bounds):
     pathlib.Path(bounds).write_text("[features.age]\nlower = 18\nupper = 99\n[target]\nclasses = [0, 1]\n")
     done = run("--bounds", bounds, "--eps", "1", "--mechanism", "fm", "--pairs", "40", "--runs", "20")
     assert done.exit_code == 1
