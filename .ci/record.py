@@ -5,7 +5,6 @@ Counts come from pytest's junit file, which the environment variable PYTEST_ADDO
 (``soak``, ``faults``) has none of them. In a workflow the line stands in the job's summary too.
 """
 
-import csv
 import datetime
 import os
 import pathlib
@@ -16,6 +15,10 @@ import time
 import xml.etree.ElementTree as ET
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "helpers"))
+
+from run_log import append, commit  # noqa: E402
+
 RESULTS = ROOT / "bench" / "results" / "runs.csv"
 FIELDS = ["date", "commit", "command", "seconds", "status", "passed", "failed", "skipped"]
 WITHOUT_PYTEST = {"soak", "faults", "mutate", "bits", "planted"}
@@ -41,14 +44,6 @@ def counts(path):
     return total - failed - skipped, failed, skipped
 
 
-def commit():
-    """The commit of the checkout."""
-    done = subprocess.run(
-        ["git", "rev-parse", "--short=8", "HEAD"], capture_output=True, text=True, cwd=ROOT, check=False
-    )
-    return done.stdout.strip() or "unknown"
-
-
 def run(name, command):
     """The line of one run."""
     with tempfile.TemporaryDirectory() as folder:
@@ -69,16 +64,6 @@ def run(name, command):
     return dict(zip(FIELDS, row, strict=True))
 
 
-def record(line, path):
-    """Append a line to a table, which gets a header where it is new."""
-    new = not path.exists()
-    with path.open("a", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        if new:
-            writer.writeheader()
-        writer.writerow(line)
-
-
 def summarise(line, path):
     """The same as a table of Markdown, for people who look at the job."""
     with open(path, "a", encoding="utf-8") as file:
@@ -95,7 +80,7 @@ def main(arguments):
     name, *rest = arguments
     command = rest[1:] if rest[:1] == ["--"] else ["make", name, *rest]
     line = run(name, command)
-    record(line, RESULTS)
+    append(line, RESULTS)
     print(*(f"{field}={line[field]}" for field in FIELDS))
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         summarise(line, summary)

@@ -6,12 +6,10 @@ By default cases come from seeded random generators. With ``--atheris`` they are
 
 import argparse
 import contextlib
-import csv
 import datetime
 import importlib
 import pathlib
 import random
-import subprocess
 import sys
 import tempfile
 import time
@@ -19,6 +17,9 @@ import time
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT), str(HERE.parent / "helpers")]
+
+from run_log import append, commit  # noqa: E402
+
 RESULTS = ROOT / "bench" / "results" / "fuzz.csv"
 FIELDS = ["date", "commit", "entry", "tool", "cases", "seconds", "accepted", "refused", "known", "findings"]
 ENTRIES = {
@@ -87,20 +88,10 @@ def guided(entry, runs, seconds):
 
 
 def line_of(entry, tool, campaign, seconds):
-    commit = subprocess.run(["git", "rev-parse", "--short=8", "HEAD"], capture_output=True, text=True, cwd=ROOT)
     counts = campaign.counts
-    row = [datetime.date.today().isoformat(), commit.stdout.strip() or "unknown", entry, tool, sum(counts.values())]
+    row = [datetime.date.today().isoformat(), commit(), entry, tool, sum(counts.values())]
     row += [round(seconds, 1), counts["accepted"], counts["refused"], counts["known"], len(campaign.findings)]
     return dict(zip(FIELDS, row, strict=True))
-
-
-def record(line, path=RESULTS):
-    new = not path.exists()
-    with path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        if new:
-            writer.writeheader()
-        writer.writerow(line)
 
 
 def main(arguments=None):
@@ -119,7 +110,7 @@ def main(arguments=None):
             line = line_of(options.entry, "atheris", campaign, time.monotonic() - begun)
             print(line, flush=True)
             if options.record:
-                record(line)
+                append(line, RESULTS)
 
         import atexit
 
@@ -130,7 +121,7 @@ def main(arguments=None):
     line = line_of(options.entry, "seeded", campaign, seconds)
     print(line)
     if options.record:
-        record(line)
+        append(line, RESULTS)
     return 1 if campaign.findings else 0
 
 

@@ -25,8 +25,7 @@ A new mechanism adds its faults to the file of their area in
 [tests/planted](../../tests/planted): a name, one sentence that says what breaks, the lines as they are written
 and in their broken form, and the smallest test that is red. If no test is, write that test first.
 
-There are {count} faults. {default} of them are seen by the suite that runs for every change, and the others by
-`make thorough`; their rows say why.
+There are {count} faults. The suite that runs for every change sees {default} of them.{others}
 """
 _ROWS = """
 ## {title}
@@ -56,7 +55,8 @@ def text():
     """The page."""
     faults = read()
     default = sum(fault.suite == "default" for fault in faults)
-    page = _HEAD.format(count=len(faults), default=default)
+    others = " `make thorough` sees the others; their rows say why." if default < len(faults) else ""
+    page = _HEAD.format(count=len(faults), default=default, others=others)
     for area, title in areas().items():
         page += _ROWS.format(title=title) + "".join(_row(fault) for fault in faults if fault.area == area)
     return page

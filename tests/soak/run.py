@@ -6,10 +6,8 @@ With ``--record`` a line per figure is appended to ``bench/results/soak.csv``.
 """
 
 import argparse
-import csv
 import datetime
 import pathlib
-import subprocess
 import sys
 import tempfile
 import warnings
@@ -17,6 +15,7 @@ import warnings
 ROOT = pathlib.Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
+from tests.helpers.run_log import append, commit  # noqa: E402
 from tests.soak import draws, kills, many_fits  # noqa: E402
 
 RESULTS = ROOT / "bench" / "results" / "soak.csv"
@@ -66,23 +65,12 @@ def is_wrong(figure, value, limit):
 
 def lines(names, short):
     """A dictionary per figure, in the order of FIELDS."""
-    commit = subprocess.run(["git", "rev-parse", "--short=8", "HEAD"], capture_output=True, text=True, cwd=ROOT)
-    about = {"date": datetime.date.today().isoformat(), "commit": commit.stdout.strip() or "unknown"}
+    about = {"date": datetime.date.today().isoformat(), "commit": commit()}
     for name in names:
         for subject, number, seconds, figure, value, limit in PARTS[name](short, (SHORT if short else LONG)[name]):
             wrong = int(is_wrong(figure, value, limit))
             row = [name, subject, number, round(seconds, 1), figure, value, limit, wrong]
             yield about | dict(zip(FIELDS[2:], row, strict=True))
-
-
-def record(line, path):
-    """Append a line to a table, which gets a header where it is new."""
-    new = not path.exists()
-    with path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        if new:
-            writer.writeheader()
-        writer.writerow(line)
 
 
 def main(arguments=None):
@@ -101,7 +89,7 @@ def main(arguments=None):
         print(*(line[field] for field in FIELDS[2:]), sep=" | ", flush=True)
         wrong += line["wrong"]
         if options.record:
-            record(line, RESULTS)
+            append(line, RESULTS)
     return 1 if wrong else 0
 
 
