@@ -85,8 +85,9 @@ def test_hashes_of_other_cpus_stay_when_the_file_is_written_anew(tmp_path):
 
 
 def kind_of(name):
-    """The longest kind that a name begins with; None for a name of no kind."""
-    return max((kind for kind in GUARDS if name.startswith(kind)), key=len, default=None)
+    """The longest kind that a name begins with, up to the end of a word; None for a name of no kind."""
+    kinds = [kind for kind in GUARDS if name.startswith(kind) and not name[len(kind) :][:1].isalpha()]
+    return max(kinds, key=len, default=None)
 
 
 def test_the_file_holds_every_kind_of_value():
