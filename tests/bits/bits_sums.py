@@ -51,7 +51,7 @@ def _whole():
             shape = f"{kind} {n}x{d} {'labels' if labels else 'numbers'}"
             for single in (False, True):
                 rows = ArrayRows(X.astype(np.float32) if single else np.asfortranarray(X), y, prep)
-                yield f"moments {shape}{' float32' if single else ''}", _of(rows.total(Moments(d, True)))
+                yield f"{'float32 ' if single else ''}moments {shape}", _of(rows.total(Moments(d, True)))
             rows = ArrayRows(X, y, prep, weights=_weights(n))
             yield f"weighted moments {shape}", _of(rows.total(Moments(d, True)))
             yield f"columns {shape}", _of(ArrayRows(X, y, prep).total(ColumnMoments(d)))

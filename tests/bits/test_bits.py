@@ -5,7 +5,10 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tomllib
 
+import planted_copies
+import planted_table
 import pytest
 from tests.bits.bits_file import faults, read, write
 
@@ -13,6 +16,9 @@ import dplr
 
 PROGRAM = pathlib.Path(__file__).parent
 FIXED = PROGRAM / "hashes.txt"
+# Kind of hash, by which names begin: a planted fault that changes hashes of the kind, and that a test sees without.
+GUARDS = tomllib.loads((PROGRAM / "guards.toml").read_text())
+PLANTED = {fault.name: fault for fault in planted_table.read()}
 # A line of the package, and a value whose hash it changes.
 BROKEN = [
     ("problem/geometry.py", "INTERCEPT = 0.5 ", "INTERCEPT = 0.25 ", "differs: moments ball 700x1 labels on baseline"),
@@ -78,7 +84,26 @@ def test_hashes_of_other_cpus_stay_when_the_file_is_written_anew(tmp_path):
         write({"a": {"portable": "3", "avx2": "4"}}, file, ("portable", "avx2"))
 
 
+def kind_of(name):
+    """The longest kind that a name begins with, up to the end of a word; None for a name of no kind."""
+    kinds = [kind for kind in GUARDS if name.startswith(kind) and not name[len(kind) :][:1].isalpha()]
+    return max(kinds, key=len, default=None)
+
+
 def test_the_file_holds_every_kind_of_value():
     names = list(read(FIXED))
-    for kind in ("moments", "clipped", "score", "gradient in pairs", "loss", "encoder", "draws", "release"):
-        assert sum(name.startswith(kind) for name in names) > 3, kind
+    assert [name for name in names if kind_of(name) is None] == []
+    assert {kind_of(name) for name in names} == set(GUARDS)
+
+
+@pytest.mark.parametrize("kind", GUARDS)
+def test_every_kind_has_a_planted_fault_that_is_seen_without_hashes(kind):
+    assert not [test for test in PLANTED[GUARDS[kind]].tests if test.startswith("tests/bits")]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("kind", GUARDS)
+def test_the_planted_fault_of_a_kind_changes_its_hashes(kind, tmp_path):
+    planted_copies.plant(PLANTED[GUARDS[kind]], tmp_path)
+    said = run(package=tmp_path).stdout.splitlines()
+    assert kind in {kind_of(line.removeprefix("differs: ").partition(" on ")[0].partition(" @")[0]) for line in said}

@@ -171,7 +171,8 @@ def tied_bytes(seed):
 
 @pytest.mark.parametrize(
     ("law", "parameter"),
-    [("laplace", k) for k in (1, 3, 7, 2**26 - 3)] + [("gaussian", k) for k in (2, 9, 9216, 9217, 2**40 + 5)],
+    [("laplace", k) for k in (1, 3, 7, 2**26 - 3, 2**50 - 27, 2**50)]
+    + [("gaussian", k) for k in (2, 9, 9216, 9217, 2**40 + 5, 2**44)],
 )
 def test_every_event_is_decided_as_fractions_decide_it(law, parameter):
     """Digit by digit, where the first digits of a number and a probability are the same too."""

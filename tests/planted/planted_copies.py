@@ -21,6 +21,7 @@ PACKAGE = pathlib.Path(importlib.util.find_spec("dplr").origin).parent
 # Such a failure says that the patch is no program, and not that a promise is broken.
 _NO_PROGRAM = ("NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "SyntaxError")
 _SECONDS = 600
+TILES = "_row_map"  # the kernel that the tiles are linked to
 # Every test process is a fork of one that has these: they take longer to load than most tests to run.
 _PROCESSES = multiprocessing.get_context("forkserver")
 _PROCESSES.set_forkserver_preload(["numpy", "scipy.stats", "scipy.optimize", "sklearn", "pandas", "pytest"])
@@ -60,7 +61,7 @@ def plant(fault, folder):
 
 
 def _compile(kernel, folder):
-    """Compile a kernel of the copy anew, without the tiles of an instruction set."""
+    """Compile a kernel of the copy anew; the one that has the tiles, with those that every processor runs."""
     core, made = folder / "dplr" / "_core", folder / f"{kernel}.c"
     cython = [sys.executable, "-m", "cython", "-3", "--shared=dplr._core._cyutility"]
     _call([*cython, f"dplr/_core/{kernel}.pyx", "-o", made], folder)
@@ -68,8 +69,12 @@ def _compile(kernel, folder):
     library.unlink()
     includes = [sysconfig.get_paths()["include"], np.get_include(), core, core / "tiles"]
     options = ["-O2", "-fPIC", "-shared", "-fopenmp", "-DPy_LIMITED_API=0x030b0000", "-DCYTHON_LIMITED_API=1"]
+    sources = [made]
+    if kernel == TILES:
+        options += ["-DLANES=2", "-DTILES_NAME=baseline", "-DHAVE_BASELINE"]
+        sources += [core / "tiles" / "tiles.c", core / "tiles" / "dispatch.c"]
     compiler = os.environ.get("CC", "cc")
-    _call([compiler, *options, *(f"-I{include}" for include in includes), made, "-o", library], folder)
+    _call([compiler, *options, *(f"-I{include}" for include in includes), *sources, "-o", library], folder)
 
 
 def _call(command, folder):
