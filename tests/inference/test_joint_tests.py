@@ -52,7 +52,7 @@ LARGE = np.array([0.4, 0.5, 2.5, -2.5, 0.2])
 @pytest.mark.parametrize(
     ("tested", "coef"),
     [
-        ([1, 2, 3], COEF),
+        pytest.param([1, 2, 3], COEF, marks=pytest.mark.thorough),
         ([1, 2, 3], LARGE),  # the noise of a drowned column counts at its value
         pytest.param([1, 2], COEF, marks=pytest.mark.thorough),
         pytest.param([0, 1, 2], LARGE, marks=pytest.mark.thorough),  # beside a drowned one within its bound

@@ -234,6 +234,7 @@ def truth_is_below(ends):
     return ends[:, 1] >= TRUTH
 
 
+@pytest.mark.thorough
 def test_intervals_that_forget_the_linear_term_do_not_hold_the_truth():
     held = []
     for seed in range(40):

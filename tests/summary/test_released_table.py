@@ -168,7 +168,7 @@ def test_the_first_lines_of_a_table_are_those_of_the_whole_table(models, name):
     est = models[name]
     for joint in (False, True):
         whole = est.summary(joint=joint)
-        for most in (1, 4, 7, 100):
+        for most in (1, 4):
             first = est._summary(joint=joint, most=most)
             assert cells(first) == cells(whole)[:most]
             assert len(first.lines) + first.omitted == len(whole.lines)

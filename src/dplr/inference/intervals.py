@@ -138,7 +138,14 @@ def intervals(
     contrasts = _checked_contrasts(reading, contrasts)
     alpha = (1 - check_level(level)) / (max(len(contrasts), 1) if joint else 1)
     search = Search.of(reading, contrasts, box_of(reading, effect_bound))
-    points, verdict, bounded_to = _surely(search, alpha)
+    ends, narrow = _ends(search, alpha, level, joint)
+    return replace(ends, bounded_to=_bounded_to(search, narrow, alpha))
+
+
+def _ends(search: Search, alpha: float, level: float, joint: bool) -> tuple[Intervals, NDArray[np.intp]]:
+    """The intervals without the levels up to which narrow ones are bounded, and which are narrow."""
+    reading, contrasts = search.reading, search.contrasts
+    points, verdict, narrow = _surely(search, alpha)
     origin = contrasts @ reading.center
     pair = np.sort(reading.factor * (origin + np.einsum("smq,mq->sm", points, contrasts)), axis=0)
     bounded = verdict != UNBOUNDED
@@ -146,19 +153,20 @@ def intervals(
     exact = reading.factor * (origin + contrasts @ _root(reading))
     inside = bounded & (low <= exact) & (exact <= high)  # nan is not inside
     weakest, direction = weakness(reading)
-    return Intervals(
+    ends = Intervals(
         estimate=np.where(inside, exact, np.nan),
         std_error=np.where(verdict == NARROWLY, np.nan, (high - low) / (2 * two_sided(alpha))),
         low=low,
         high=high,
         noise_share=np.where(bounded, _noise_share(search, points), np.nan),
         verdict=verdict,
-        bounded_to=bounded_to,
+        bounded_to=np.full(len(contrasts), np.nan),
         level=level,
         joint=joint,
         weakest=weakest,
         direction=direction,
     )
+    return ends, narrow
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
@@ -230,7 +238,7 @@ def score_test(reading: Reading, contrasts: Array, values: Array, effect_bound: 
 
 def _verdicts(reading: Reading, contrasts: Array, values: Array, effect_bound: float | None) -> NDArray[np.str_]:
     """The verdict of the interval of each contrast, if its own test does not contradict it."""
-    alone = intervals(reading, contrasts, 0.95, False, effect_bound)
+    alone, _ = _ends(Search.of(reading, contrasts, box_of(reading, effect_bound)), 1 - 0.95, 0.95, False)
     return consistent(reading, contrasts, values, alone, effect_bound)[0].verdict
 
 
@@ -336,10 +344,10 @@ def weakness(reading: Reading) -> tuple[float, Array]:
     return (value / deviation if deviation else math.copysign(math.inf, value)), direction
 
 
-def _surely(search: Search, alpha: float) -> tuple[Array, NDArray[np.str_], Array]:
+def _surely(search: Search, alpha: float) -> tuple[Array, NDArray[np.str_], NDArray[np.intp]]:
     """The ends of what is bounded at the quantile `SURE` too: by more than noise that made a direction strong.
 
-    What is not bounded at `SURE` beyond the level's quantile has wider ends, and the level up to which it is bounded.
+    What is not bounded at `SURE` beyond the level's quantile has wider ends: these are returned too.
     """
     z, m = two_sided(alpha), len(search.contrasts)
     every = np.arange(m)
@@ -347,26 +355,28 @@ def _surely(search: Search, alpha: float) -> tuple[Array, NDArray[np.str_], Arra
     firm = reported[search.bounded(reported, z + SURE)] if len(reported) else reported
     narrow = np.setdiff1d(reported, firm)
     verdict = np.full(m, UNBOUNDED, dtype=f"<U{len(DECLARED)}")
-    points, bounded_to = np.zeros((2, *search.box.shape)), np.full(m, np.nan)
+    points = np.zeros((2, *search.box.shape))
     for places, widening, word in ((firm, 0.0, BOUNDED), (narrow, _widening(alpha), NARROWLY)):
         if len(places):
             points[:, places], success = search.ends(places, z, widening)
             verdict[places] = np.where(success, word, UNBOUNDED)
     dependent = np.any(outside(search.reading, points, search.box), axis=(0, 2))
     verdict[dependent & (verdict == BOUNDED)] = DECLARED
-    if len(narrow):
-        bounded_to[narrow] = _bounded_to(search, narrow, max(z, SURE), z + SURE)
-    return points, verdict, bounded_to
+    return points, verdict, narrow
 
 
-def _bounded_to(search: Search, which: NDArray[np.intp], low: float, high: float) -> Array:
-    """The level up to which contrasts are bounded that are at the quantile `low`, and not at `high`."""
-    least, most = np.full(len(which), low), np.full(len(which), high)
+def _bounded_to(search: Search, which: NDArray[np.intp], alpha: float) -> Array:
+    """The level up to which contrasts `which` are bounded, that are at `SURE` and not beyond it; nan of all others."""
+    levels, z = np.full(len(search.contrasts), np.nan), two_sided(alpha)
+    if not len(which):
+        return levels
+    least, most = np.full(len(which), max(z, SURE)), np.full(len(which), z + SURE)
     for _ in range(_HALVINGS):
         middle = (least + most) / 2
         there = search.bounded(which, middle)
         least, most = np.where(there, middle, least), np.where(there, most, middle)
-    return np.asarray(1 - 2 * special.ndtr(-least))
+    levels[which] = 1 - 2 * special.ndtr(-least)
+    return levels
 
 
 def _widening(alpha: float) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ from dplr.inference.reading import Reading
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+# A step, and what is known of it.
+_Moves = TypeVar("_Moves", bound=tuple[Array, ...])
 
 # Points of a batch hold at most this many numbers in one array.
 _MOST = 2**21
@@ -69,9 +71,11 @@ def statistic(reading: Reading, phi: Array, box: Array) -> Model:
     return _unbounded(reading, phi).within(theta, box, sides_of(theta, box))
 
 
-def _unbounded(reading: Reading, phi: Array) -> Model:
-    """The model without a box."""
-    v = covariance(reading.cells, reading.tied, phi) + (reading.vector_noise + reading.sampling)
+def _unbounded(reading: Reading, phi: Array, noise: Array | None = None) -> Model:
+    """The model without a box; `noise` is the covariance of the matrix's own noise, where it is computed already."""
+    if noise is None:
+        noise = covariance(reading.cells, reading.tied, phi)
+    v = noise + (reading.vector_noise + reading.sampling)
     r = reading.vector - phi @ reading.matrix
     z = _solve(v, r[..., None])[..., 0]
     d = reading.matrix + turned(reading.cells, reading.tied, z, phi)
@@ -94,18 +98,23 @@ def quantile(z: float | Array, kurtosis: Array) -> Array:
     return np.asarray(np.minimum(raised, np.maximum(z, laplace)))
 
 
-def kurtosis(reading: Reading, x: Array, phi: Array) -> Array:
-    """Excess kurtosis of x'(vector - matrix phi); 0 for Gaussian noise."""
+def kurtosis(reading: Reading, x: Array, phi: Array, noise: Array | None = None) -> Array:
+    """Excess kurtosis of x'(vector - matrix phi); 0 for Gaussian noise. `noise` as in `variances`."""
     if not reading.laplace:
         return np.zeros(x.shape[:-1])
-    total, _ = variances(reading, x, phi)
+    total, _ = variances(reading, x, phi, noise)
     tails = fourth(reading.cells, reading.tied, reading.vector_noise, x, phi)
     return np.asarray(np.divide(tails, total**2, out=np.zeros_like(total), where=total > 0))
 
 
-def variances(reading: Reading, x: Array, phi: Array) -> tuple[Array, Array]:
-    """Variance of x'(vector - matrix phi), and the part of it that is noise."""
-    noise = covariance(reading.cells, reading.tied, phi) + reading.vector_noise
+def variances(reading: Reading, x: Array, phi: Array, noise: Array | None = None) -> tuple[Array, Array]:
+    """Variance of x'(vector - matrix phi), and the part of it that is noise.
+
+    `noise` is the covariance of the matrix's own noise at these points, where it is computed already.
+    """
+    if noise is None:
+        noise = covariance(reading.cells, reading.tied, phi)
+    noise = noise + reading.vector_noise
     private = np.einsum("...i,...ij,...j->...", x, noise, x)
     return private + np.einsum("...i,ij,...j->...", x, reading.sampling, x), private
 
@@ -133,16 +142,16 @@ def lowest_of(reading: Reading, box: Array, starts: Array, fixed: Array | None =
     """The points (k, q) that searches for the smallest statistic from each start (k, q) come to, and which ended."""
     free, least = None if fixed is None else _null_space(fixed), np.full(len(starts), np.inf)
 
-    def move_of(model: Model) -> Array:
+    def move_of(model: Model) -> tuple[Array]:
         if free is None:
-            return _solve(model.curvature, model.slope[..., None])[..., 0]
+            return (_solve(model.curvature, model.slope[..., None])[..., 0],)
         inner = _solve(free.T @ model.curvature @ free, (model.slope @ free)[..., None])[..., 0]
-        return np.asarray(inner @ free.T)
+        return (np.asarray(inner @ free.T),)
 
     def step(phi: Array, which: NDArray[np.intp]) -> Step:
         if free is not None and not free.shape[1]:
             return Step(np.zeros(phi.shape), np.ones(len(phi), bool), np.zeros(len(phi)), math.inf)
-        move, model = _within(_unbounded(reading, phi), reading.center + phi, box, move_of)
+        (move,), model = _within(_unbounded(reading, phi), reading.center + phi, box, move_of)
         gain = np.sum(move * model.slope, axis=-1)  # what the local model promises
         most = least[which] * (1 + _ROUNDING) + _ROUNDING
         least[which] = np.fmin(least[which], model.value)
@@ -168,22 +177,22 @@ def ends(
     boxes = np.broadcast_to(box, c.shape)
 
     def step(phi: Array, which: NDArray[np.intp]) -> Step:
-        local, goal, room = _unbounded(reading, phi), c[which], np.zeros(len(phi))
-        half = level = room
+        noise = covariance(reading.cells, reading.tied, phi)
+        local, goal = _unbounded(reading, phi, noise), c[which]
 
-        def move_of(model: Model) -> Array:
-            nonlocal room, half, level
+        def move_of(model: Model) -> tuple[Array, Array, Array, Array]:
             solved = _solve(model.curvature, np.stack([model.slope, goal], axis=-1))
             inward, along = solved[..., 0], solved[..., 1]
             x = np.einsum("...ij,...j->...i", model.turn, along)
             normal = normals[which] + (widening * correlation(reading, x, phi) if widening else 0.0)
-            level = quantile(normal, kurtosis(reading, x, phi)) ** 2
+            level = quantile(normal, kurtosis(reading, x, phi, noise)) ** 2
             room = level - (model.value - np.sum(model.slope * inward, axis=-1))
             length = np.sum(goal * along, axis=-1)
             half = np.sqrt(np.maximum(room, 0.0) * length)
-            return np.asarray(inward + np.where(length > 0, half / length, 0.0)[:, None] * along)
+            move = np.asarray(inward + np.where(length > 0, half / length, 0.0)[:, None] * along)
+            return move, half, level, room
 
-        move, model = _within(local, reading.center + phi, boxes[which], move_of)
+        (move, half, level, room), model = _within(local, reading.center + phi, boxes[which], move_of)
         ahead = np.abs(np.sum(goal * move, axis=-1)) <= _ALONG * half
         size = np.einsum("...i,...ij,...j->...", move, model.curvature, move)
         return Step(move, ahead & (size <= _ACROSS**2 * room) & (room > 0), model.value, _HIGH * level)
@@ -200,18 +209,24 @@ class Step(NamedTuple):
     most: Array | float
 
 
-def _within(local: Model, theta: Array, box: Array, move_of: Callable[[Model], Array]) -> tuple[Array, Model]:
-    """The step of a model with the bounds that hold where it leads, and that model at the sides where it begins."""
-    here = sides = sides_of(theta, box)
-    first = model = local.within(theta, box, sides)
-    move = move_of(model)
+def _within(local: Model, theta: Array, box: Array, move_of: Callable[[Model], _Moves]) -> tuple[_Moves, Model]:
+    """The step of a model with the bounds that hold where it leads, and that model at the sides where it begins.
+
+    Sides may come back in a circle: the step of each is computed once.
+    """
+    sides = sides_of(theta, box)
+    here = local.within(theta, box, sides)
+    moves = move_of(here)
+    tried = {sides.tobytes(): moves}
     for _ in range(_SIDES):
-        ahead = sides_of(theta + move, box)
+        ahead = sides_of(theta + moves[0], box)
         if np.array_equal(ahead, sides):
             break
-        sides = ahead
-        move = move_of(local.within(theta, box, sides))
-    return move, first if not np.array_equal(here, sides) else model
+        sides, place = ahead, ahead.tobytes()
+        if place not in tried:
+            tried[place] = move_of(local.within(theta, box, sides))
+        moves = tried[place]
+    return moves, here
 
 
 def _iterate(
@@ -257,15 +272,17 @@ def _solve(matrix: Array, right: Array) -> Array:
     """Solve many systems with positive semidefinite matrices; nan where a matrix is not finite or has no inverse."""
     diagonal = np.einsum("...ii->...i", matrix)
     lift = _JITTER * (diagonal + 1e-3 * np.max(diagonal, axis=-1, keepdims=True, initial=0.0))
-    matrix = matrix + lift[..., None] * np.eye(matrix.shape[-1])
-    bad = ~np.all(np.isfinite(matrix), axis=(-2, -1))
-    if np.any(bad):
+    matrix = matrix.copy()
+    np.einsum("...ii->...i", matrix)[...] += lift
+    finite = np.isfinite(matrix)
+    bad = None if finite.all() else ~np.all(finite, axis=(-2, -1))
+    if bad is not None:
         matrix = np.where(bad[..., None, None], np.eye(matrix.shape[-1]), matrix)
     try:
         out = np.linalg.solve(matrix, right)
     except np.linalg.LinAlgError:
         out = np.stack([_one(m, b) for m, b in zip(matrix, right, strict=True)])
-    if np.any(bad):
+    if bad is not None:
         out[bad] = np.nan
     return np.asarray(out, np.float64)
 
