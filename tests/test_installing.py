@@ -22,6 +22,11 @@ _OF_RELEASES = (
     "docs/develop/reviews/",
     "src/dplr/_kit/extras.py",
 )
+    "docs/develop/releasing.md",
+    "docs/develop/decisions/",
+    "docs/develop/reviews/",
+    "src/dplr/_kit/extras.py",
+)
 _HIDE = """
 import sys
 class Hidden:
