@@ -22,11 +22,6 @@ _OF_RELEASES = (
     "docs/develop/reviews/",
     "src/dplr/_kit/extras.py",
 )
-    "docs/develop/releasing.md",
-    "docs/develop/decisions/",
-    "docs/develop/reviews/",
-    "src/dplr/_kit/extras.py",
-)
 _HIDE = """
 import sys
 class Hidden:
