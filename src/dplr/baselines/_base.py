@@ -242,8 +242,9 @@ class TableModel(NotebookView, BaseEstimator):  # type: ignore[misc]
         model._set_coef(np.array([coef]), np.array([intercept]))
         model._record = Record(NoPrivacy(), Plan(facts.problem, plan.statement), facts.prep, [{}], {}, facts.bounds)
         self._model, self._grid = model, plan.grid
-        self.privacy_ = model.privacy_ = plan.statement
-        self.released_ = {"cells": positions, "counts": weights}
+        self.privacy_: PrivacyStatement = plan.statement
+        model.privacy_ = plan.statement
+        self.released_: dict[str, NDArray[Any]] = {"cells": positions, "counts": weights}
         for name in ("coef_", "intercept_", "n_features_in_", "feature_names_in_", "target_name_", "classes_"):
             self.__dict__.pop(name, None)
             if name in model.__dict__:

@@ -39,7 +39,7 @@ class Graph:
 
     def __init__(self, names: Sequence[str]) -> None:
         self._onnx = optional_library("onnx", "to_onnx", "onnx")
-        self.types = self._onnx.TensorProto
+        self.types: Any = self._onnx.TensorProto
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
         self._names = set(names)
