@@ -8,8 +8,6 @@ from typing import Any, NoReturn
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from dplr.estimators._base import PrivateLinearModel
-
 
 def _best_has(name: str) -> Callable[[Callable[..., Any]], Any]:
     """Whether the models of the search have a method."""
@@ -25,7 +23,7 @@ def _best_has(name: str) -> Callable[[Callable[..., Any]], Any]:
 class ChosenModel:
     """The methods of a search that are those of its chosen model, each where that model has it."""
 
-    best_estimator_: PrivateLinearModel
+    best_estimator_: Any
 
     @property
     def cv_results_(self) -> NoReturn:

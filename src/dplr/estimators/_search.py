@@ -289,10 +289,8 @@ class PrivateSearch(NotebookView, ChosenModel, MetaEstimatorMixin, BaseEstimator
             raise ValueError(sentence("X", f"must have at least {2 * (parts + 1)} rows to be cut into parts", rows))
         return rows
 
-    def _take(
-        self, place: int, candidates: Any, model: PrivateLinearModel, naive: tuple[float, float], loss: float | None
-    ) -> Self:
-        self.best_estimator_ = model
+    def _take(self, place: int, candidates: Any, model: Any, naive: tuple[float, float], loss: float | None) -> Self:
+        self.best_estimator_: Any = model
         self.best_index_: int = place
         self.best_loss_: float | None = loss
         self.best_params_: dict[str, Any] = dict(candidates[place][1])
