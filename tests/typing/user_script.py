@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dplr
+from dplr.auditing import search
+from dplr.baselines import DPME
 from dplr.evaluation import Evaluation, LabelEvaluation, Measure
 from dplr.typing import BoundsLike
 
@@ -57,6 +59,8 @@ assert_type(evaluation, Evaluation)
 assert isinstance(evaluation, LabelEvaluation)
 assert_type(evaluation.auc, Measure)
 
+assert_type(DPME(eps=1.0, bounds=bounds).fit(X, y).coef_, NDArray[np.float64])
+
 moments = dplr.release_moments(X, bounds=bounds, eps=1.0, ledger=ledger)
 assert_type(moments, dplr.ReleasedMoments)
 assert_type(moments.regress("column 1", ["column 0"]), dplr.MomentModel)
@@ -65,6 +69,21 @@ assert_type(moments.describe(), dplr.MomentTable)
 dplr.save_model(by_default, folder / "model.json")
 loaded: dplr.LogisticRegression = dplr.load_model(folder / "model.json")
 assert loaded.predict(X).tolist() == by_default.predict(X).tolist()
+
+
+class Squared:
+    """A loss of a user's own, with other names for what its methods take."""
+
+    def residual(self, z: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The derivative."""
+        return z - y
+
+    def weight(self, z: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The derivative of that."""
+        return np.ones_like(z)
+
+
+search(2, loss=Squared(), ridge=1.0, scale=10.0, pairs=10, rng=0)
 
 
 def wrong() -> None:
