@@ -130,7 +130,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
         return np.asarray(self.classes_[best])
 
     def _name_target(self, ready: FitInput) -> None:
-        super()._name_target(ready)
+        self.target_name_: str | None = ready.name
         if ready.intake.labels:
             self.classes_: NDArray[Any] = ready.intake.labels.classes
 
