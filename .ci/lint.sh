@@ -6,6 +6,7 @@ ruff format --check .
 cython-lint src
 mypy
 python -m mypy.stubtest dplr._core --ignore-missing-stub
+python .ci/completeness.py
 PYTHONPATH=src lint-imports
 validate-pyproject pyproject.toml
 check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff

@@ -63,6 +63,8 @@ if TYPE_CHECKING:
     from dplr.summary.curves import ColumnCurve, Curves
     from dplr.summary.table import Ratio, Summary
 
+    __version__: str
+
 __all__ = [
     "Assumptions",
     "Bounds",
@@ -200,14 +202,16 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        return importlib.import_module("importlib.metadata").version("dplr")
-    if name not in _HOMES:
-        raise AttributeError(f"module 'dplr' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a type checker would take any name for one of them
+
+    def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            return importlib.import_module("importlib.metadata").version("dplr")
+        if name not in _HOMES:
+            raise AttributeError(f"module 'dplr' has no attribute {name!r}")
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from dplr._kit.extras import missing_library
+
 
 def main() -> None:
     """Run the command line; where click is missing, say how to get it."""
@@ -12,7 +14,7 @@ def main() -> None:
     except ModuleNotFoundError as missing:
         if missing.name != "click":
             raise
-        sys.exit('Error: the command line needs click. Install it with: pip install "dplr[cli]"')
+        sys.exit(f"Error: {missing_library('the command line', 'click', 'cli')}")
     except KeyboardInterrupt:
         sys.exit(130)
     command(prog_name="dplr")

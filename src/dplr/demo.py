@@ -18,7 +18,7 @@ import dplr
 
 # The answers that the questionnaire allowed, from its codebook and not from the data. Age and the number of children
 # grow with the years of marriage: so few records cannot tell the three apart under so much noise.
-BOUNDS = {
+BOUNDS: dict[str, tuple[float, float]] = {
     "rate_marriage": (1, 5),  # very poor to very good
     "yrs_married": (0.5, 23),
     "religious": (1, 4),  # not at all to strongly

@@ -232,7 +232,7 @@ def test_errors_name_the_file_the_rule_and_the_remedy(folder, monkeypatch):
     assert "`cut.gz` must be a whole file of gzip; it is damaged or cut off. Write it anew." in said
     monkeypatch.setitem(sys.modules, "pyreadstat", None)
     said = command("fit", "people.sav", *OPTIONS, "-o", "o.json", code=3).stderr
-    assert 'reading `people.sav` needs pyreadstat. Install it with: pip install "dplr[offices]"' in said
+    assert 'reading `people.sav` needs pyreadstat. Install it with pip install ".[offices]"' in said
     assert not os.path.exists("o.json")
 
 

@@ -517,7 +517,7 @@ def test_onnx_takes_hostile_names_and_a_level_of_no_text(oracle):
 
 def test_without_onnx_a_graph_is_refused_with_the_extra(models, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(ModuleNotFoundError, match=r'pip install "dplr\[onnx\]"'):
+    with pytest.raises(ModuleNotFoundError, match=r'pip install "\.\[onnx\]"'):
         models["regression", "off"].to_onnx()
 
 

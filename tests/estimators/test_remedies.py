@@ -111,5 +111,5 @@ def test_bounds_of_weights_without_weights_are_refused(call):
 
 
 def test_the_package_lists_its_names_and_nothing_else():
-    assert set(dir(dplr)) == {*dplr.__all__, "__version__"}
+    assert dir(dplr) == sorted({*dplr.__all__, "__version__"})
     assert not {"Any", "importlib", "TYPE_CHECKING"} & set(dir(sys.modules["dplr"]))

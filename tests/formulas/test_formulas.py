@@ -245,7 +245,7 @@ def test_persons_and_weights_of_the_bounds_stay(people):
 
 def test_without_formulaic_a_sentence_says_what_to_install(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "formulaic.parser", None)
-    with pytest.raises(ModuleNotFoundError, match=r'pip install "dplr\[formulas\]"'):
+    with pytest.raises(ModuleNotFoundError, match=r'pip install "\.\[formulas\]"'):
         dplr.Formula("income ~ age", BOUNDS)
 
 

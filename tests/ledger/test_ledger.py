@@ -462,7 +462,7 @@ def test_a_ledger_that_others_hold_is_waited_for_and_then_refused_in_clear_words
 
 def test_loss_distributions_without_dp_accounting_say_how_to_install_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "dp_accounting", None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install \"dplr\[accounting\]\""):
+    with pytest.raises(ModuleNotFoundError, match=r"pip install \"\.\[accounting\]\""):
         Ledger(tmp_path / "new", eps=1.0, delta=1e-6, composition="pld")
 
 

@@ -106,7 +106,7 @@ def test_importing_plots_and_report_does_not_import_matplotlib_or_jinja2():
 
 def test_without_matplotlib_the_error_names_the_extra(models, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ModuleNotFoundError, match=r'`plot_coefficients` needs matplotlib.*pip install "dplr\[plots\]"'):
+    with pytest.raises(ModuleNotFoundError, match=r'`plot_coefficients` needs matplotlib.*pip install "\.\[plots\]"'):
         plots.plot_coefficients(models["objective"][0])
 
 

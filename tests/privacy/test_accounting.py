@@ -325,7 +325,7 @@ def test_missing_library_is_named_with_its_remedy(monkeypatch):
     monkeypatch.setitem(sys.modules, "dp_accounting", None)
     accounting.poisson_eps.cache_clear()
     accounting.poisson_noise_multiplier.cache_clear()
-    with pytest.raises(ModuleNotFoundError, match=r'pip install "dplr\[accounting\]"'):
+    with pytest.raises(ModuleNotFoundError, match=r'pip install "\.\[accounting\]"'):
         poisson_eps(Poisson(0.1, 1.0, 10), 1e-6, ADD)
     poisson_gaussian_steps.cache_clear()
     with pytest.raises(ImportError, match="dp-accounting"):

@@ -527,11 +527,11 @@ def test_a_users_style_of_pictures_does_not_change_the_page(pages, models):
 
 def test_without_jinja2_or_matplotlib_the_error_names_the_extra(models, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(ModuleNotFoundError, match=r'jinja2 and matplotlib.*pip install "dplr\[plots\]"'):
+    with pytest.raises(ModuleNotFoundError, match=r'jinja2 and matplotlib.*pip install "\.\[plots\]"'):
         report_html(models["fm"])
     monkeypatch.undo()
     monkeypatch.setitem(sys.modules, "matplotlib.style", None)
-    with pytest.raises(ModuleNotFoundError, match=r'jinja2 and matplotlib.*pip install "dplr\[plots\]"'):
+    with pytest.raises(ModuleNotFoundError, match=r'jinja2 and matplotlib.*pip install "\.\[plots\]"'):
         report_html(models["fm"])
 
 

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
+from dplr._kit.extras import install_words
 from dplr._kit.warnings import warn
 
 # A bar appears only for what takes longer.
@@ -33,8 +34,7 @@ def bars(items: Sequence[Any], label: str) -> Iterable[Any]:
     try:
         from tqdm.auto import tqdm
     except ModuleNotFoundError:
-        message = 'progress=True shows nothing without tqdm: python -m pip install "dplr[progress]".'
-        warn(message, UserWarning)
+        warn(f"progress=True shows nothing without tqdm. Install it with {install_words('progress')}.", UserWarning)
         return items
     shown: Iterable[Any] = tqdm(items, desc=label, delay=_SECONDS, leave=False)
     return shown

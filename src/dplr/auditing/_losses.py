@@ -37,7 +37,7 @@ class MarginLoss(Protocol):
     0.25
     """
 
-    def residual(self, margin: Array, y: Array) -> Array:
+    def residual(self, margin: Array, y: Array, /) -> Array:
         """First derivative of the loss in the margin.
 
         Parameters
@@ -58,7 +58,7 @@ class MarginLoss(Protocol):
         """
         ...
 
-    def weight(self, margin: Array, y: Array) -> Array:
+    def weight(self, margin: Array, y: Array, /) -> Array:
         """Second derivative of the loss in the margin.
 
         Parameters

@@ -82,7 +82,7 @@ class Tracing(Source):
     def __init__(self, seed: int, script: Sequence[Draw] | None = None) -> None:
         super().__init__(seed)
         self.draws: list[Draw] = []
-        self.sampled = False  # whether batches were drawn
+        self.sampled: bool = False  # whether batches were drawn
         self._script = script
 
     def laplace(self, scale: int, size: int) -> Any:

@@ -15,6 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dplr._kit.validation import check_choice, check_eps, sentence
+from dplr.baselines._fitted import CellModel
 from dplr.baselines.grid import Grid, grid_of
 from dplr.baselines.hits import Positions
 from dplr.baselines.law import TwoSided, bins_per_column, two_sided
@@ -82,7 +83,7 @@ def _classifies(estimator: Any) -> bool:
 
 
 @estimator
-class TableModel(NotebookView, BaseEstimator):  # type: ignore[misc]
+class TableModel(NotebookView, CellModel, BaseEstimator):  # type: ignore[misc]
     """A model of the cells of a noisy table of counts."""
 
     _doc_link_template = DOCUMENTATION + "reference/api/dplr.baselines.{estimator_name}.html"
@@ -242,8 +243,9 @@ class TableModel(NotebookView, BaseEstimator):  # type: ignore[misc]
         model._set_coef(np.array([coef]), np.array([intercept]))
         model._record = Record(NoPrivacy(), Plan(facts.problem, plan.statement), facts.prep, [{}], {}, facts.bounds)
         self._model, self._grid = model, plan.grid
-        self.privacy_ = model.privacy_ = plan.statement
-        self.released_ = {"cells": positions, "counts": weights}
+        self.privacy_: PrivacyStatement = plan.statement
+        model.privacy_ = plan.statement
+        self.released_: dict[str, NDArray[Any]] = {"cells": positions, "counts": weights}
         for name in ("coef_", "intercept_", "n_features_in_", "feature_names_in_", "target_name_", "classes_"):
             self.__dict__.pop(name, None)
             if name in model.__dict__:

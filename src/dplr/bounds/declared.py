@@ -15,7 +15,7 @@ from dplr._kit.validation import sentence
 from dplr.bounds.columns import Column, Numeric, Pair, check_keys, read_column, read_pair, write_column
 from dplr.bounds.curves import curved
 from dplr.bounds.layout import Layout
-from dplr.bounds.products import check_names, read_products, write_products
+from dplr.bounds.products import Product, check_names, read_products, write_products
 from dplr.bounds.provenance import KEY, Provenance
 from dplr.bounds.scaling import Prep, ball_prep, box_prep, layout_prep
 from dplr.bounds.toml import KEYS, read_file, read_target, shown, write_file, write_target
@@ -153,11 +153,11 @@ class Bounds:
         if not values:
             raise ValueError(sentence("bounds", "must have at least one column", features))
         labels = self.names or range(len(values))
-        self.columns = tuple(
+        self.columns: tuple[Column, ...] = tuple(
             read_column(f"column {label!r}", value) for label, value in zip(labels, values, strict=True)
         )
         self._target = None if target is None else read_target(target)
-        self.products = read_products(products, self.names, self.columns)
+        self.products: tuple[Product, ...] = read_products(products, self.names, self.columns)
         self._units = UnitColumns.of(person, rows_per_person, weight, weight_max, self.names)
         self._provenance = None if learned is None else Provenance.from_dict(learned)
         layout = self.layout

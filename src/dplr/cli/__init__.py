@@ -79,5 +79,5 @@ def main() -> None:
     """
 
 
-for command in (fit, predict, evaluate, summary, plan, check, bounds, ledger, audit, report, moments, demo):
-    main.add_command(command)
+for _command in (fit, predict, evaluate, summary, plan, check, bounds, ledger, audit, report, moments, demo):
+    main.add_command(_command)

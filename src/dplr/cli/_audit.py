@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from dplr._kit.extras import missing_library
 from dplr.cli._faults import BUG, FILE, USAGE, Refused, blamed, visible
 from dplr.cli._files import check_output, write
 from dplr.cli._options import (
@@ -88,7 +89,7 @@ def _check_picture(path: str) -> None:
     if path.rpartition(".")[2].lower() not in _ENDINGS:
         raise Refused(f"`--plot` must end with .png, .svg or .pdf; got {path!r}.", USAGE)
     if importlib.util.find_spec("matplotlib") is None:
-        raise Refused('`--plot` needs matplotlib. Install it with: pip install "dplr[plots]"', USAGE)
+        raise Refused(str(missing_library("`--plot`", "matplotlib", "plots")), USAGE)
 
 
 def _picture(result: Any, path: str) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from dplr._kit.extras import missing_library
 from dplr.cli._faults import USAGE, Refused
 
 
@@ -19,7 +20,6 @@ def demo() -> None:
 
         from dplr.demo import main
     except ModuleNotFoundError as missing:
-        message = f'the demo needs {missing.name}. Install it with: pip install "dplr[demo]"'
-        raise Refused(message, USAGE) from None
+        raise Refused(str(missing_library("the demo", str(missing.name), "demo")), USAGE) from None
     del pandas, statsmodels
     main()

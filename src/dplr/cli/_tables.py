@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -47,27 +46,14 @@ def read_table(path: str, kinds: Mapping[str, Kind], form: Format) -> Any:
     """
     from dplr.rows.files import whole
 
-    with _installed():
-        return whole.read_table(path, kinds, form)
+    return whole.read_table(path, kinds, form)
 
 
 def column_types(path: str, form: Format) -> dict[str, Declared]:
     """Every column by its name, as the file declares it: no row is read."""
     from dplr.rows.files import whole
 
-    with _installed():
-        return whole.column_types(path, form)
-
-
-@contextlib.contextmanager
-def _installed() -> Iterator[None]:
-    """Name the extra where pyarrow is missing."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if error.name != "pyarrow":
-            raise
-        raise ModuleNotFoundError('reading files needs pyarrow. Install it with: pip install "dplr[cli]"') from None
+    return whole.column_types(path, form)
 
 
 def parquet_of(columns: Mapping[str, Any]) -> bytes:

@@ -13,7 +13,7 @@ the promise of the model inside them. Tables, refits, exports and the notebook v
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias, Unpack, overload
 
 from dplr._kit.keywords import suggests
 from dplr._kit.options import documented
@@ -28,6 +28,7 @@ from dplr.estimators._huber import HuberRegressor
 from dplr.estimators._linear import LinearRegression
 from dplr.estimators._logistic import LogisticRegression
 from dplr.estimators._margin import MarginClassifier
+from dplr.estimators._options import FitOptions, ManyOptions
 from dplr.estimators._poisson import PoissonRegressor
 from dplr.estimators._regressor import PrivateRegressor
 from dplr.estimators._residual import ResidualRegressor
@@ -60,6 +61,20 @@ ESTIMATORS: dict[str, Any] = {
 OWN: dict[str, Any] = {"margin": MarginClassifier, "residual": ResidualRegressor}
 
 
+@overload
+def fit(X: Any, y: Any, *, model: Literal["logistic"] = ..., **options: Unpack[FitOptions]) -> LogisticRegression: ...
+@overload
+def fit(X: Any, y: Any, *, model: Literal["linear"], **options: Unpack[FitOptions]) -> LinearRegression: ...
+@overload
+def fit(X: Any, y: Any, *, model: Literal["svm"], **options: Unpack[FitOptions]) -> HuberSVC: ...
+@overload
+def fit(X: Any, y: Any, *, model: Literal["huber"], **options: Unpack[FitOptions]) -> HuberRegressor: ...
+@overload
+def fit(X: Any, y: Any, *, model: Literal["poisson"], **options: Unpack[FitOptions]) -> PoissonRegressor: ...
+@overload
+def fit(X: Any, y: Any, *, model: Loss, **options: Unpack[FitOptions]) -> MarginClassifier | ResidualRegressor: ...
+@overload
+def fit(X: Any, y: Any, *, model: str | Loss, **options: Unpack[FitOptions]) -> Estimator: ...
 @suggests
 def fit(
     X: Any,
@@ -240,6 +255,26 @@ def _held_out(
     return evaluated
 
 
+@overload
+def fit_many(
+    X: Any, y: Any, *, model: Literal["logistic"] = ..., **options: Unpack[ManyOptions]
+) -> list[LogisticRegression]: ...
+@overload
+def fit_many(X: Any, y: Any, *, model: Literal["linear"], **options: Unpack[ManyOptions]) -> list[LinearRegression]: ...
+@overload
+def fit_many(X: Any, y: Any, *, model: Literal["svm"], **options: Unpack[ManyOptions]) -> list[HuberSVC]: ...
+@overload
+def fit_many(X: Any, y: Any, *, model: Literal["huber"], **options: Unpack[ManyOptions]) -> list[HuberRegressor]: ...
+@overload
+def fit_many(
+    X: Any, y: Any, *, model: Literal["poisson"], **options: Unpack[ManyOptions]
+) -> list[PoissonRegressor]: ...
+@overload
+def fit_many(
+    X: Any, y: Any, *, model: Loss, **options: Unpack[ManyOptions]
+) -> list[MarginClassifier | ResidualRegressor]: ...
+@overload
+def fit_many(X: Any, y: Any, *, model: str | Loss, **options: Unpack[ManyOptions]) -> list[Estimator]: ...
 @documented
 def fit_many(
     X: Any,
@@ -253,7 +288,7 @@ def fit_many(
     sample_weight: Any = None,
     class_weight: Mapping[Any, float] | None = None,
     **options: Any,
-) -> list[Estimator]:
+) -> list[Any]:
     """Fit many private models to one data set, for studies of error against eps.
 
     Every eps gets `repeats` models. The rows are read once for all of them, which is much faster than one fit after

@@ -353,12 +353,11 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
         """Set the number and names of the columns that the bounds name, in the order of `coef_`."""
         layout = facts.layout
         if layout is not None and layout.named:
-            self.n_features_in_, self.feature_names_in_ = len(layout.columns), np.array(layout.features, dtype=object)
+            self.n_features_in_: int = len(layout.columns)
+            self.feature_names_in_: NDArray[Any] = np.array(layout.features, dtype=object)
 
     def _name_target(self, ready: FitInput) -> None:
-        self.target_name_ = ready.name
-        if ready.intake.labels:
-            self.classes_ = ready.intake.labels.classes
+        self.target_name_: str | None = ready.name
 
     def _loss(self) -> Loss:
         raise AttributeError("each model names its loss")

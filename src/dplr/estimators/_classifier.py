@@ -14,6 +14,7 @@ from dplr._kit.validation import sentence
 from dplr.bounds.declared import Bounds, as_bounds
 from dplr.estimators._base import PrivateLinearModel
 from dplr.estimators._declared import estimator
+from dplr.fitting.release import FitInput
 from dplr.rows import FROM_DATA, LabelRule
 
 
@@ -127,6 +128,11 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
         margins = self._margins(X)
         best = (margins > 0).astype(np.intp) if margins.ndim == 1 else margins.argmax(axis=1)
         return np.asarray(self.classes_[best])
+
+    def _name_target(self, ready: FitInput) -> None:
+        self.target_name_: str | None = ready.name
+        if ready.intake.labels:
+            self.classes_: NDArray[Any] = ready.intake.labels.classes
 
     def _set_coef(self, coef: NDArray[np.float64], intercept: NDArray[np.float64]) -> None:
         self.coef_ = coef

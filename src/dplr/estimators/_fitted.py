@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from dplr.estimators._columns import names_of
@@ -17,7 +18,7 @@ class ModelFacts:
     """Names, ranges and features of a fitted model: public facts and post-processing of its release."""
 
     _record: Record
-    coef_: Any
+    coef_: NDArray[np.float64]
     _alias: str | None = None  # the user's name of it, if not that of its type
     _weight_column: str | None = None  # of the table that was fitted, which predictions ignore
     _counted: bool | None = None  # whether a ledger counted the fit; None where it is not known: from a file, a search

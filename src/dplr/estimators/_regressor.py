@@ -86,8 +86,8 @@ class PrivateRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
         return self._record.prep.predicted(margins)
 
     def _set_coef(self, coef: NDArray[np.float64], intercept: NDArray[np.float64]) -> None:
-        self.coef_ = coef[0]
-        self.intercept_ = float(intercept[0])
+        self.coef_: NDArray[np.float64] = coef[0]
+        self.intercept_: float = float(intercept[0])
 
     def _check_target(self, y: Target) -> Target:
         if y.numeric:

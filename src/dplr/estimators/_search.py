@@ -45,6 +45,7 @@ from dplr.mechanisms.automatic import AUTO
 from dplr.noise import Source
 from dplr.privacy.search.counts import law_of
 from dplr.privacy.search.selection import SCORE_UNITS, choose
+from dplr.privacy.statement import PrivacyStatement
 
 # What a candidate may not change: it belongs to the promise, to the data or to the budget of the whole search.
 _FIXED = (
@@ -289,9 +290,12 @@ class PrivateSearch(NotebookView, ChosenModel, MetaEstimatorMixin, BaseEstimator
         return rows
 
     def _take(self, place: int, candidates: Any, model: Any, naive: tuple[float, float], loss: float | None) -> Self:
-        self.best_estimator_, self.best_index_, self.best_loss_ = model, place, loss
-        self.best_params_ = dict(candidates[place][1])
-        self.privacy_, self.naive_cost_ = model.privacy_, naive
+        self.best_estimator_: Any = model
+        self.best_index_: int = place
+        self.best_loss_: float | None = loss
+        self.best_params_: dict[str, Any] = dict(candidates[place][1])
+        self.privacy_: PrivacyStatement = model.privacy_
+        self.naive_cost_: tuple[float, float] = naive
         return self
 
     def _check(self) -> None:

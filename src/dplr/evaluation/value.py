@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dplr._kit.extras import pandas
 from dplr.evaluation.grids import CELLS
 from dplr.evaluation.measures import Measure, Sums
 from dplr.inference.intervals import check_level
@@ -147,11 +148,9 @@ class Evaluation(ABC):
         -------
         Costs nothing.
         """
-        import pandas as pd
-
         columns = ("estimate", "lower", "upper", "noise_sd")
         rows = {name: [getattr(one, column) for column in columns] for name, one in self.measures.items()}
-        return pd.DataFrame.from_dict(rows, orient="index", columns=list(columns))
+        return pandas().DataFrame.from_dict(rows, orient="index", columns=list(columns))
 
     def __str__(self) -> str:
         where = "IN SAMPLE: the model was fitted to these rows, which flatters it" if self.in_sample else "new rows"

@@ -20,23 +20,28 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Facts(TypedDict, total=False):
-    """Parameters of `dplr.plan` that a simulation or an audit passes on as they are."""
+class FitFacts(TypedDict, total=False):
+    """Parameters that `dplr.plan` and `dplr.fit` have alike, of the same types."""
 
-    n_features: int | None
     bounds: BoundsLike
-    model: str | Loss
     mechanism: MechanismLike
     fit_intercept: bool
     l2: float | str
     neighbouring: str
-    person: str | None
     rows_per_person: int
     weight_bounds: tuple[float, float] | None
     public: PublicLike
     ranges: str
     curves: int | str | None
     aim: str
+
+
+class Facts(FitFacts, total=False):
+    """Parameters of `dplr.plan` that a simulation or an audit passes on as they are."""
+
+    n_features: int | None
+    model: str | Loss
+    person: str | None
 
 
 def takes_facts(function: Callable[P, R]) -> Callable[P, R]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dplr._kit.extras import missing_library
 from dplr._kit.validation import sentence
 
 _FORM = 'Such as "income ~ age + C(town) + age:sex".'
@@ -89,6 +90,5 @@ def _parser() -> tuple[Any, type[Exception]]:
         from formulaic.errors import FormulaicError
         from formulaic.parser import DefaultFormulaParser
     except ModuleNotFoundError as missing:
-        message = 'A formula needs formulaic. Install it with: pip install "dplr[formulas]"'
-        raise ModuleNotFoundError(message, name=missing.name) from missing
+        raise missing_library("a formula", "formulaic", "formulas", missing.name) from missing
     return DefaultFormulaParser(), FormulaicError

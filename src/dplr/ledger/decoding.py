@@ -103,10 +103,10 @@ def word_of(words: Collection[str]) -> Callable[[Any], str]:
     return decode
 
 
-state_of = word_of(STATES)
+state_of: Callable[[Any], str] = word_of(STATES)
 _composition_of = word_of(RULES)
 _relation_of = word_of([str(kind) for kind in Neighbouring])
-optional_text_of = optional(text_of)
+optional_text_of: Callable[[Any], str | None] = optional(text_of)
 
 
 def digits_of(count: int) -> Callable[[Any], str]:
@@ -120,8 +120,8 @@ def digits_of(count: int) -> Callable[[Any], str]:
     return decode
 
 
-token_of = digits_of(32)
-digits_of_code = digits_of(64)
+token_of: Callable[[Any], str] = digits_of(32)
+digits_of_code: Callable[[Any], str] = digits_of(64)
 
 
 def eps_of(value: Any) -> float:

@@ -63,7 +63,10 @@ class Job:
     def __init__(
         self, ledger: Recovery, code: str | None, resume: bool, keep: Callable[[Any], bytes] | None = None
     ) -> None:
-        self.ledger, self._code, self.resume, self.keep = ledger, code, resume, keep
+        self.ledger: Recovery = ledger
+        self.resume: bool = resume
+        self.keep: Callable[[Any], bytes] | None = keep
+        self._code = code
         self.token: str | None = None
 
     @property

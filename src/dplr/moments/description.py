@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dplr._kit.extras import pandas
 from dplr.bounds.curves import Curve
 from dplr.bounds.kinds import INDICATOR, Bins, Column, Levels
 from dplr.estimators._heading import facts_of
@@ -246,9 +247,7 @@ class MomentTable:
         -------
         Post-processing of what was released.
         """
-        import pandas as pd
-
-        return pd.DataFrame(printing.records(self), columns=list(printing.FIELDS))
+        return pandas().DataFrame(printing.records(self), columns=list(printing.FIELDS))
 
 
 def _plain(value: Any) -> Any:

@@ -110,18 +110,19 @@ class MomentModel(Inference, HasCurves):
         self._released, self._target, self._columns, self._kind = released, target, columns, kind
         self._options = l2, variances
         self.privacy_: PrivacyStatement = released.privacy_
-        self.target_name_ = target.name
-        self.coef_names_ = columns.names
-        self.feature_names_in_ = columns.layout.features
+        self.target_name_: str = target.name
+        self.coef_names_: tuple[str, ...] = columns.names
+        self.feature_names_in_: tuple[str, ...] = columns.layout.features
         bounded = takes_largest(released.layout, target, kind, variances)
         self.reading_: Reading = reading_of(released, columns, target, kind is Estimand.PROBABILITY, bounded)
         seed = "".join(party.digest[:6] for party in released.parties)
-        self.ridge_ = ridge_of(released, self.reading_, l2, seed)
+        self.ridge_: float = ridge_of(released, self.reading_, l2, seed)
         scaled = solved(released, self.reading_, self.ridge_)
         self._units, self._added = user_units(released, columns, target)
         coefs = self._units @ scaled + self._added
-        self.coef_, self.intercept_ = coefs[:-1], float(coefs[-1])
-        self.r2_ = determination(self.reading_, scaled)
+        self.coef_: NDArray[np.float64] = coefs[:-1]
+        self.intercept_: float = float(coefs[-1])
+        self.r2_: float = determination(self.reading_, scaled)
 
     @property
     def named_coef_(self) -> dict[str, float]:

@@ -10,7 +10,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any, NoReturn
+from typing import Any, NoReturn, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,7 @@ class Source:
     """
 
     def __init__(self, seed: int | None = None) -> None:
-        self.reproducible = seed is not None
+        self.reproducible: bool = seed is not None
         if seed is None:
             self._unasked = IntegerSampler(_operating_system)
         else:
@@ -251,12 +251,8 @@ class Source:
         self._telling, self._process = threading.RLock(), os.getpid()
         self._unasked.forget()
 
-    def _refuse(self, *_: Any) -> NoReturn:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:  # which copies ask for too
         raise TypeError("a noise source cannot be copied or pickled: two fits must never share noise")
-
-    __reduce_ex__ = _refuse
-    __copy__ = _refuse
-    __deepcopy__ = _refuse
 
 
 def _check_scales(scales: Sequence[Fraction]) -> None:

@@ -58,16 +58,17 @@ class Reals:
     """
 
     def __init__(self, sampler: IntegerSampler, exponentials: int, points: int, signs: int) -> None:
-        self._sampler, self.bits = sampler, _FIRST_BITS
+        self._sampler = sampler
+        self.bits: int = _FIRST_BITS
         coarse, fine = np.empty(exponentials, np.int64), np.empty(exponentials, np.int64)
         sampler.exponentials(coarse, fine)
         digits = zip(coarse.tolist(), fine.tolist(), strict=True)
-        self.exponentials = [(first << _FINE_BITS) + rest for first, rest in digits]
+        self.exponentials: list[int] = [(first << _FINE_BITS) + rest for first, rest in digits]
         coarse.fill(0)
         fine.fill(0)
-        self.points = [self._in_disc(point) for point in self._of_square(points)]
+        self.points: list[Point] = [self._in_disc(point) for point in self._of_square(points)]
         coins = self.uniform(signs)
-        self.signs = [1 - 2 * (coins >> place & 1) for place in range(signs)]
+        self.signs: list[int] = [1 - 2 * (coins >> place & 1) for place in range(signs)]
 
     def refine(self) -> None:
         """Draw more digits of every number, by the law that they have given the digits before."""

@@ -81,6 +81,7 @@ class Simulator:
 
     def __post_init__(self) -> None:
         """Read the bounds and the sample, if any; no fit yet."""
+        self.population: Population
         self._bounds, self.population, self._public = _prepared(self.facts, self.assume)
 
     @property

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dplr._kit.extras import pandas
 from dplr._kit.validation import capital, check_count, check_eps, sentence
 from dplr.fitting.one_vs_rest import ReleasePlan
 from dplr.fitting.planning import PublicFacts, check_promise
@@ -210,9 +211,7 @@ class WidthTable:
         -------
         A function of public facts and of assumptions.
         """
-        import pandas as pd
-
-        return pd.DataFrame(self.records())
+        return pandas().DataFrame(self.records())
 
     def __str__(self) -> str:
         """Return one line per coefficient with a column per setting, and what was assumed."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from dplr._kit.extras import missing_library
 from dplr.plots._view import printable
 
 if TYPE_CHECKING:
@@ -29,8 +30,7 @@ def figure(caller: str, width: float, height: float) -> Figure:
     try:
         import matplotlib.pyplot as plt
     except ModuleNotFoundError as missing:
-        message = f'`{caller}` needs matplotlib. Install it with: pip install "dplr[plots]"'
-        raise ModuleNotFoundError(message, name="matplotlib") from missing
+        raise missing_library(f"`{caller}`", "matplotlib", "plots") from missing
     return plt.figure(figsize=(width, height), layout="constrained")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from scipy import optimize
 
+from dplr._kit.extras import missing_library
 from dplr._kit.validation import sentence
 from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
 
@@ -27,12 +28,8 @@ def _library() -> Any:
         import dp_accounting
         import dp_accounting.pld
     except ImportError as missing:
-        raise ModuleNotFoundError(
-            "accounting for Poisson-sampled batches and by privacy loss distributions (composition='pld') needs "
-            "dp-accounting, which cannot be imported. Install it with: "
-            'pip install "dplr[accounting]"',
-            name="dp_accounting",
-        ) from missing
+        purpose = "accounting for Poisson-sampled batches and by privacy loss distributions (composition='pld')"
+        raise missing_library(purpose, "dp-accounting", "accounting", "dp_accounting") from missing
     return dp_accounting
 
 

@@ -19,7 +19,7 @@ LAST = (POWERS[1] - POWERS[0]) << FRACTION_BITS
 _BLOCK = 1 << 5
 EPOCH = datetime.date(1970, 1, 1)
 # Distances of an end from the middle, within a power of ten, from coarse to fine.
-STEPS = {
+STEPS: dict[int, tuple[float, ...]] = {
     1: (1.0,),
     3: (1.0, 2.0, 5.0),
     6: (1.0, 1.5, 2.0, 3.0, 5.0, 7.0),

@@ -9,6 +9,8 @@ import re
 from importlib import resources
 from typing import Any
 
+from dplr._kit.extras import missing_library
+
 
 def source(name: str) -> str:
     """The text of a file beside this one."""
@@ -22,8 +24,7 @@ def page_template(name: str) -> tuple[Any, Any]:
         import matplotlib.style  # noqa: F401  # missing as often as jinja2; the pictures need it later
         from markupsafe import Markup
     except ModuleNotFoundError as missing:
-        message = 'a report needs jinja2 and matplotlib. Install them with: pip install "dplr[plots]"'
-        raise ModuleNotFoundError(message, name=missing.name) from missing
+        raise missing_library("a report", "jinja2 and matplotlib", "plots", missing.name) from missing
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

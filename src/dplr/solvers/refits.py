@@ -77,7 +77,7 @@ class Common:
     """The differences of several objectives of one loss, side by side."""
 
     def __init__(self, objectives: Sequence[Objective], n: int, d: int, radius: float) -> None:
-        self.ridges = np.array([objective.ridge for objective in objectives])
+        self.ridges: NDArray[np.float64] = np.array([objective.ridge for objective in objectives])
         self._centers = np.array([objective.center for objective in objectives])
         self._linear = np.array([objective.linear for objective in objectives])
         lines = np.array([rounding_line(objective, n, d, radius) for objective in objectives])

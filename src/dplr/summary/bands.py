@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from dplr._kit.extras import pandas
 from dplr._kit.validation import sentence
 from dplr.inference.determination import Squares, residual_deviation
 from dplr.inference.intervals import intervals
@@ -76,9 +77,7 @@ class PredictionIntervals:
         -------
         As private as the rows.
         """
-        import pandas as pd
-
-        return pd.DataFrame({"estimate": self.estimate, "low": self.low, "high": self.high})
+        return pandas().DataFrame({"estimate": self.estimate, "low": self.low, "high": self.high})
 
 
 def bands(

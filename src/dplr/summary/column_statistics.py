@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dplr._kit.extras import pandas
 from dplr.inference.determination import Squares, deviation_ratio, inflation
 from dplr.inference.intervals import check_level
 from dplr.inference.slope import mean_slope
@@ -141,11 +142,9 @@ class ColumnStatistics:
         -------
         Post-processing of what was released.
         """
-        import pandas as pd
-
         names = ColumnStatistic.__slots__
         records = [[getattr(line, name) for name in names] for line in self.lines]
-        return pd.DataFrame(records, columns=list(names)).set_index("name")
+        return pandas().DataFrame(records, columns=list(names)).set_index("name")
 
 
 def marginal_effects(subject: Subject, level: float, effect_bound: float | None) -> ColumnStatistics:

@@ -10,6 +10,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from dplr._kit.extras import pandas
 from dplr._kit.validation import describe, sentence
 from dplr.bounds.curves import Curve
 from dplr.bounds.kinds import INVERSES, Numeric, middle
@@ -185,9 +186,7 @@ class Curves(Sequence[ColumnCurve]):
         -------
         Post-processing of what was released.
         """
-        import pandas as pd
-
-        return pd.DataFrame(self.records())
+        return pandas().DataFrame(self.records())
 
     def importance(self) -> dict[str, float]:
         """Rank the columns by how much their curves vary.

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from dplr._kit.extras import pandas
 from dplr._kit.validation import sentence
 from dplr.privacy.estimand import Estimand
 from dplr.summary import render
@@ -382,9 +383,7 @@ class Summary:
         -------
         Post-processing of what was released.
         """
-        import pandas as pd
-
-        return pd.DataFrame(render.records(self)).set_index("name")
+        return pandas().DataFrame(render.records(self)).set_index("name")
 
 
 def _ratio(line: Line, step: float) -> Ratio:

@@ -119,7 +119,7 @@ def test_missing_columns_and_missing_libraries_are_named(path, monkeypatch):
     with pytest.raises(ValueError, match=r"must have a column for agee; its header has age, sex, .* Did you mean age"):
         labelled_parts(str(path), {"agee": NUMBER}, Format())
     monkeypatch.setitem(sys.modules, "pyreadstat", None)
-    with pytest.raises(ModuleNotFoundError, match=r'needs pyreadstat. Install it with: pip install "dplr\[offices\]"'):
+    with pytest.raises(ModuleNotFoundError, match=r'needs pyreadstat. Install it with pip install "\.\[offices\]"'):
         labelled_parts(str(path), {"age": NUMBER}, Format())
 
 

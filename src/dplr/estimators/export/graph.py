@@ -5,12 +5,12 @@ Not by a converter of pipelines: skl2onnx 1.20 has none for steps of functions, 
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from dplr._kit.extras import optional_library
 from dplr._kit.validation import sentence
 from dplr.bounds.columns import Level
 from dplr.estimators.export.parts import (
@@ -38,11 +38,8 @@ class Graph:
     """Nodes and constants of a graph, in the order in which they are added, under names that no input or output has."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        try:
-            self._onnx = importlib.import_module("onnx")
-        except ModuleNotFoundError:
-            raise ModuleNotFoundError('to_onnx needs onnx. Install it with: pip install "dplr[onnx]"') from None
-        self.types = self._onnx.TensorProto
+        self._onnx = optional_library("onnx", "to_onnx", "onnx")
+        self.types: Any = self._onnx.TensorProto
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
         self._names = set(names)

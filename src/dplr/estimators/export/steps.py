@@ -19,6 +19,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, SplineTransformer
 from sklearn.utils import check_array
 
+from dplr._kit.extras import missing_library
 from dplr.bounds.columns import Level
 from dplr.bounds.layout import Layout
 from dplr.estimators._unit_ball import UnitBall
@@ -267,7 +268,7 @@ def _frame(columns: dict[Any, Any]) -> Any:
             return importlib.import_module(library).DataFrame(columns)
         except ModuleNotFoundError:
             continue
-    raise ModuleNotFoundError("columns with names need a data frame. Install one with: pip install pandas")
+    raise missing_library("a pipeline of columns with names", "pandas or polars", "frames", "pandas")
 
 
 def _model(fitted: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplr._core import ClippedRows
 from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import GRID
 from dplr.rows import threads as _pool
@@ -55,7 +56,7 @@ class ClippedSums:
         weights: Weights = None,
         allocate: Allocate | None = None,
     ) -> None:
-        self.kernel = clipped_rows(X, y, prep, weights, allocate)
+        self.kernel: ClippedRows = clipped_rows(X, y, prep, weights, allocate)
         self._n, self._d, self._threads, self._reads = len(y), prep.geometry.d, threads, 0
         non_finite, unknown = self.kernel.faults.tolist()
         self._faults = Faults(self._n, non_finite, unknown, (0,) * (self._d + 1))

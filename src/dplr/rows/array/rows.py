@@ -69,7 +69,7 @@ class ArrayRows(Rows):
         source: Any = X if table is None else table
         needed = table is not None or (prep.layout is not None and not prep.layout.plain)
         self._encoder = Encoder(source, prep.layout) if needed else None
-        self.columns = None if self._encoder is None else self._encoder.features
+        self.columns: Sequence[str] | None = None if self._encoder is None else self._encoder.features
         self._weights = weights
         self._reader = reader_of(source, y, self._encoder, prep, block_rows, self._of_rows)
         self.prep = prep

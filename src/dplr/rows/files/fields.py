@@ -26,8 +26,8 @@ class Fields:
         self._first_bad = dict.fromkeys(kinds, 0)
         # Fields of numbers are trimmed before they are compared, so a spelling with spaces around it never matches.
         # Arrow compares before it trims, and would read a spelling that is a number between spaces as that number.
-        self.nulls = [*(spelling for spelling in form.spellings if spelling == spelling.strip()), ""]
-        self.quick = not any(re.search(_NUMBERS[form.decimal], spelling) for spelling in self.nulls)
+        self.nulls: list[str] = [*(spelling for spelling in form.spellings if spelling == spelling.strip()), ""]
+        self.quick: bool = not any(re.search(_NUMBERS[form.decimal], spelling) for spelling in self.nulls)
         self.quick &= all(kind.empty or kind.text for kind in kinds.values())
         self.slow: set[str] = set()  # columns of numbers that Arrow does not read by itself: true and false, mistakes
 

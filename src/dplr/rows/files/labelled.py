@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from dplr._kit.extras import optional_library
 from dplr.rows.files.beginnings import SPSS, STATA, file_kind
 from dplr.rows.files.columns import check_columns
 from dplr.rows.files.kinds import Format, Kind
@@ -214,11 +215,7 @@ def _beginning(path: str) -> bytes:
 
 def _library(path: str, place: str, form: Format, **options: Any) -> Any:
     """Columns as lists, and what the dictionary says, as pyreadstat returns them."""
-    try:
-        import pyreadstat
-    except ModuleNotFoundError:
-        message = f'reading `{path}` needs pyreadstat. Install it with: pip install "dplr[offices]"'
-        raise ModuleNotFoundError(message) from None
+    pyreadstat = optional_library("pyreadstat", f"reading `{path}`", "offices")
     kind = file_kind(place)
     read: Callable[..., Any] = pyreadstat.read_sav if kind == SPSS else pyreadstat.read_dta
     try:

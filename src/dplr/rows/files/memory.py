@@ -15,7 +15,8 @@ class BatchStore:
 
     def __init__(self) -> None:
         self.batches: list[Any] = []
-        self.rows = self.size = 0
+        self.rows: int = 0
+        self.size: int = 0
 
     def add(self, batch: Any) -> None:
         """Keep a batch."""

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from dplr._kit.extras import optional_library
 from dplr._kit.validation import sentence
 from dplr.rows.files.beginnings import CSV, PARQUET, file_kind
 from dplr.rows.files.csv import CsvPart, csv_parts, csv_schema
@@ -31,7 +32,10 @@ def files_of(data: Any) -> list[str]:
         There is no file, a file is there twice, one is empty beside others, or a folder has folders.
     OSError
         A file cannot be found.
+    ModuleNotFoundError
+        pyarrow is not installed.
     """
+    optional_library("pyarrow", "reading files", "files")
     sources = list(data) if isinstance(data, (list, tuple)) else [data]
     files = sorted(path for source in sources for path in _named(source))
     if not files:

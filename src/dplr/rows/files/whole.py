@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dplr._kit.extras import optional_library
 from dplr.rows.files.beginnings import CSV, PARQUET, file_kind
 from dplr.rows.files.columns import check_columns
 from dplr.rows.files.kinds import Format, Kind
@@ -56,6 +57,7 @@ def read_table(data: Any, kinds: Mapping[str, Kind], form: Format) -> Any:
 
 def column_types(path: str, form: Format) -> dict[str, Declared]:
     """Every column by its name, as the file declares it: no row is read."""
+    optional_library("pyarrow", "reading files", "files")
     if (kind := file_kind(path)) == CSV:
         header = header_of(path, form).names
         check_columns(path, header, header)

@@ -71,8 +71,6 @@ class PersonCounts:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PersonCounts) and self._counts == other._counts
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
         return "PersonCounts()"
 

@@ -31,10 +31,10 @@ class ClippedPartial:
     """One thread's accumulators for a sum of clipped gradients, or of clipped squares."""
 
     def __init__(self, shape: tuple[int], exponent: int, d: int) -> None:
-        self.hi = np.zeros(shape, np.int64)
-        self.lo = np.zeros(shape, np.int64)
+        self.hi: NDArray[np.int64] = np.zeros(shape, np.int64)
+        self.lo: NDArray[np.int64] = np.zeros(shape, np.int64)
         self.exponent = exponent
-        self.faults = Faults(0, 0, 0, (0,) * (d + 1))
+        self.faults: Faults = Faults(0, 0, 0, (0,) * (d + 1))
 
     def total(self) -> Total:
         """The exact total so far. Ends this partial: the limbs are not copied."""

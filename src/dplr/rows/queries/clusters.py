@@ -56,11 +56,12 @@ class PersonScores:
     """
 
     counts_outside = False
-    exponent = Moments.exponent
-    shape = (0,)
+    exponent: int = Moments.exponent
+    shape: tuple[int] = (0,)
 
     def __init__(self, query: MeatMoments, persons: int) -> None:
-        self.query, self.d = query, query.d
+        self.query: MeatMoments = query
+        self.d: int = query.d
         self._sums = np.zeros((persons, query.d + query.intercept), np.int64)
         self._shares = np.zeros(persons, np.int64)  # of the rows that were read, in units of 2^-30
         self._lock = threading.Lock()  # parts of a stream may be read at once

@@ -21,9 +21,9 @@ class ColumnPartial:
     """One thread's accumulators for sums of columns."""
 
     def __init__(self, query: ColumnMoments) -> None:
-        self.hi = np.zeros(query.shape, np.int64)
-        self.lo = np.zeros(query.shape, np.int64)
-        self.faults = Faults(0, 0, 0, (0,) * (query.d + 1))
+        self.hi: NDArray[np.int64] = np.zeros(query.shape, np.int64)
+        self.lo: NDArray[np.int64] = np.zeros(query.shape, np.int64)
+        self.faults: Faults = Faults(0, 0, 0, (0,) * (query.d + 1))
 
     def total(self) -> Total:
         """The exact total so far. Ends this partial: the limbs are not copied."""

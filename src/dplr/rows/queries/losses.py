@@ -83,12 +83,12 @@ class RealPartial:
     """One thread's accumulators."""
 
     def __init__(self, d: int, q: int, hessian: bool, has_loss: bool) -> None:
-        self.hi = np.zeros(q + 1)
-        self.lo = np.zeros(q + 1)
-        self.upper = np.zeros((q, q) if hessian else (0, 0))
+        self.hi: Vector = np.zeros(q + 1)
+        self.lo: Vector = np.zeros(q + 1)
+        self.upper: NDArray[np.float64] = np.zeros((q, q) if hessian else (0, 0))
         self.has_loss = has_loss
-        self.seen = np.zeros(2, np.int64)
-        self.outside = np.zeros(d + 1, np.int64)
+        self.seen: NDArray[np.int64] = np.zeros(2, np.int64)
+        self.outside: NDArray[np.int64] = np.zeros(d + 1, np.int64)
         self.rows = 0
 
     def total(self) -> RealTotal:

@@ -20,11 +20,11 @@ class Partial:
     """One thread's accumulators for a query."""
 
     def __init__(self, query: Moments, d: int) -> None:
-        self.hi = np.zeros(query.shape, np.int64)
-        self.lo = np.zeros(query.shape, np.int64)
-        self.scratch = np.empty(moments_work_size(d))
-        self.seen = np.zeros(2, np.int64)
-        self.outside = np.zeros(d + 1, np.int64)
+        self.hi: NDArray[np.int64] = np.zeros(query.shape, np.int64)
+        self.lo: NDArray[np.int64] = np.zeros(query.shape, np.int64)
+        self.scratch: NDArray[np.float64] = np.empty(moments_work_size(d))
+        self.seen: NDArray[np.int64] = np.zeros(2, np.int64)
+        self.outside: NDArray[np.int64] = np.zeros(d + 1, np.int64)
         self.rows = 0
 
     def total(self) -> Total:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dplr._core import add_moments
 from dplr.bounds.scaling import Prep
 from dplr.problem.losses import Loss
-from dplr.rows.queries.clipped import ClippedGradient, clipped_rows
+from dplr.rows.queries.clipped import ClippedGradient, ClippedPartial, clipped_rows
 from dplr.rows.queries.kernel import kernel_of
 from dplr.rows.queries.moments import Moments, Partial
 from dplr.rows.queries.row_map import row_map
@@ -32,8 +32,8 @@ class ScorePartial:
 
     def __init__(self, query: ScoreMoments) -> None:
         self.query = query
-        self.moments = Partial(Moments(query.d, query.intercept), query.d)
-        self.score = query.gradient.partial()
+        self.moments: Partial = Partial(Moments(query.d, query.intercept), query.d)
+        self.score: ClippedPartial = query.gradient.partial()
 
     def total(self) -> Total:
         """The exact total so far. Ends this partial: the limbs are not copied."""
@@ -67,7 +67,7 @@ class ScoreMoments:
     clip: float
 
     counts_outside = True
-    exponent = Moments.exponent
+    exponent: ClassVar[int] = Moments.exponent
     curvature_exponent = 0
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +49,7 @@ class ScoreSquares:
     directions: NDArray[np.int64]
 
     counts_outside = False
-    exponent = Moments.exponent
+    exponent: ClassVar[int] = Moments.exponent
 
     @property
     def shape(self) -> tuple[int]:

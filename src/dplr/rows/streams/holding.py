@@ -56,7 +56,9 @@ class WorkerRows:
     """
 
     def __init__(self, parts: Sequence[Part], shelf: Shelf, answer: bytes = b"") -> None:
-        self.parts, self.shelf, self.answer = tuple(parts), shelf, answer
+        self.parts: tuple[Part, ...] = tuple(parts)
+        self.shelf: Shelf = shelf
+        self.answer: bytes = answer
         self._rows: list[list[ArrayRows]] | None = None  # of each part, batch by batch; None where none are held
         # The pickle of the last pass's map to scaled rows, and the rows with that map.
         self._last_mapping: tuple[bytes, list[list[ArrayRows]]] = b"", []

@@ -144,7 +144,8 @@ class PartList:
     """
 
     def __init__(self, parts: Sequence[Part], empty: Any) -> None:
-        self.parts, self.empty = tuple(parts), empty
+        self.parts: tuple[Part, ...] = tuple(parts)
+        self.empty: Any = empty
 
     @property
     def rows(self) -> int | None:

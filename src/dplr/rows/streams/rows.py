@@ -125,8 +125,9 @@ class StreamedRows(Rows):
 
     def __init__(self, source: StreamSource, recipe: Recipe) -> None:
         self._source, self._recipe = source, recipe
-        self.prep = recipe.prep if recipe.mapping is None else recipe.mapping
-        self.columns, self._notice = recipe.features, source.notice
+        self.prep: Prep = recipe.prep if recipe.mapping is None else recipe.mapping
+        self.columns: Sequence[str] | None = recipe.features
+        self._notice = source.notice
         # The rows on this machine's disk, with facts that passes share.
         self._local_rows: ArrayRows | None = None
 

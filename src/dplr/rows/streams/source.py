@@ -71,9 +71,9 @@ class Stream:
         if keep is True:
             raise ValueError(sentence("keep", "must be a folder, None or False", keep))
         self.keep: Any = keep
-        self.threads = None if threads is None else check_count("threads", threads)
+        self.threads: int | None = None if threads is None else check_count("threads", threads)
         parts = _parts_of(source, self.threads)
-        self.parts = parts if workers is None else placed(parts, workers)
+        self.parts: Parts = parts if workers is None else placed(parts, workers)
         self.count: int | None = None  # of rows; a pass that counts them is made once
         self.persons: dict[tuple[str, bool], tuple[int, PersonCounts]] = {}
 

@@ -60,9 +60,9 @@ class Encoder:
         by_name = layout is not None and layout.named
         self._places = [X.columns.index(name) for name in layout.features] if by_name and layout else range(count)
         names = getattr(X, "columns", [f"column {j}" for j in range(count)])
-        self.features = [names[place] for place in self._places]
+        self.features: list[str] = [names[place] for place in self._places]
         self._firsts: Sequence[int] = range(count) if layout is None else layout.firsts
-        self.width = count if layout is None else layout.width
+        self.width: int = count if layout is None else layout.width
         self._products: Sequence[Product] = () if layout is None else layout.products
         if isinstance(X, Table):
             self._check_types([X.dtype(place) for place in self._places])

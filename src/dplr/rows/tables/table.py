@@ -30,11 +30,12 @@ class Table:
     def __init__(self, frame: nw.DataFrame[Any]) -> None:
         data = self._frame = frame
         self._keys = list(data.columns)  # a pandas frame may have numbers for names
-        self.columns = tuple(str(key) for key in self._keys)
+        self.columns: tuple[str, ...] = tuple(str(key) for key in self._keys)
         self.shape: tuple[int, int] = data.shape
         self._types = list(data.schema.values())
-        native = self.native = data.to_native()
-        self.in_pandas = hasattr(native, "iloc")
+        native = data.to_native()
+        self.native: Any = native
+        self.in_pandas: bool = hasattr(native, "iloc")
         if self.in_pandas:  # narwhals would read a type from the first values of objects: one row would decide it
             self._types = [
                 nw.Object() if declared == np.dtype(object) else kind

@@ -115,8 +115,8 @@ class DaskFrame:
 
     def __init__(self, frame: Any, client: Any) -> None:
         self._frame, self._client = frame, client
-        self.empty = frame._meta
-        self.identity = f"a Dask DataFrame {frame._name}"
+        self.empty: Any = frame._meta
+        self.identity: str = f"a Dask DataFrame {frame._name}"
 
     def chosen(self, columns: Sequence[str]) -> DaskFrame:
         """The frame with these columns alone."""

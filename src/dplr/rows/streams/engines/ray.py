@@ -30,8 +30,9 @@ class RayDataset:
     rows = None
 
     def __init__(self, dataset: Any, empty: Any, columns: Sequence[str] | None = None) -> None:
-        self._dataset, self.empty, self._columns, self._blocks = dataset, empty, columns, None
-        self.identity = f"a Ray Dataset {id(dataset)}"
+        self._dataset, self._columns, self._blocks = dataset, columns, None
+        self.empty: Any = empty
+        self.identity: str = f"a Ray Dataset {id(dataset)}"
 
     def chosen(self, columns: Sequence[str]) -> RayDataset:
         """The data set with these columns alone."""

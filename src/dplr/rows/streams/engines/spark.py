@@ -37,8 +37,9 @@ class SparkFrame:
     rows = None
 
     def __init__(self, frame: Any, empty: Any) -> None:
-        self._frame, self.empty = frame, empty
-        self.identity = f"a Spark DataFrame {id(frame)}"
+        self._frame = frame
+        self.empty: Any = empty
+        self.identity: str = f"a Spark DataFrame {id(frame)}"
 
     def chosen(self, columns: Sequence[str]) -> SparkFrame:
         """The frame with these columns alone."""
