@@ -103,7 +103,9 @@ def test_intervals_answer_for_a_width_and_take_lists_shares_and_spreads(folder):
     asked = ("--intervals", "--several-eps", "0.5,1", "--several-rows", "9000")
     assert str(table) in command(*numbers, *guesses, *asked).stdout
     easy = dplr.plan_intervals(n_rows=9000, target_width={"age": 1e6}, **options)
-    assert str(easy) in command(*numbers, *guesses, "--intervals", "--n-rows", "9000", "--target-width", "age=1e6").stdout
+    assert (
+        str(easy) in command(*numbers, *guesses, "--intervals", "--n-rows", "9000", "--target-width", "age=1e6").stdout
+    )
     for wrong, said in (
         (("--several-eps", "1"), "is of --intervals"),
         (("--intervals", "--several-eps", "1;2"), "must be numbers"),

@@ -66,8 +66,7 @@ def covered(replications, d=3, hot=0, laplace=False, smallest=15.0, size=1.6):
     ("d", "hot", "laplace"),
     [
         (3, 0, False),
-        (2, 3, True),
-        *(pytest.param(*rest, marks=pytest.mark.thorough) for rest in [(3, 0, True), (2, 3, False)]),
+        *(pytest.param(*rest, marks=pytest.mark.thorough) for rest in [(2, 3, True), (3, 0, True), (2, 3, False)]),
     ],
 )
 def test_nineteen_of_twenty_intervals_hold_the_truth(d, hot, laplace):

@@ -342,7 +342,7 @@ def test_numbers_that_cannot_be_computed_with_say_nothing(broken):
 @pytest.mark.filterwarnings("error")
 def test_whatever_is_released_ends_are_two_finite_numbers_or_none():
     rng = np.random.default_rng(17)
-    for _ in range(100):
+    for _ in range(60):
         q = int(rng.integers(1, 6))
         matrix = rng.normal(size=(q, q)) * 10.0 ** rng.choice([0, 3, -3, 150, 300])
         cells, tied = rng.random((q, q)) * rng.choice([0.0, 1.0, 1e4, 1e200]), np.zeros(q)
