@@ -94,6 +94,16 @@ def test_importing_dplr_loads_neither_scikit_learn_nor_scipy():
     assert run(code).stdout.strip() == "[]"
 
 
+def test_a_first_fit_loads_of_scikit_learn_the_base_alone():
+    code = (
+        "import numpy as np, dplr, sys; X = np.linspace(0, 1, 99)[:, None]; "
+        "dplr.fit(X, X[:, 0] > 0.5, bounds=dplr.Bounds([(0, 1)]), eps=1e3); "
+        "rooms = 'compose ensemble linear_model metrics model_selection neighbors pipeline preprocessing svm'.split(); "
+        "print([room for room in rooms if 'sklearn.' + room in sys.modules])"
+    )
+    assert run(code, "-W", "ignore").stdout.strip() == "[]"
+
+
 def test_importing_dplr_costs_less_than_importing_numpy():
     """A ratio: cumulative import times of one process, the quickest of five."""
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit, log_softmax, softmax
-from sklearn import linear_model
 
 from dplr.estimators._classifier import PrivateClassifier
 from dplr.estimators._declared import estimator
@@ -125,7 +124,7 @@ class LogisticRegression(PrivateClassifier):
     ('weights are clipped to [0, 200] and divided by 200',)
     """
 
-    _plain = linear_model.LogisticRegression
+    _plain = "LogisticRegression"
 
     def _loss(self) -> Loss:
         return LOGISTIC

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from sklearn.svm import LinearSVC
-
 from dplr._kit.validation import sentence
 from dplr.estimators._classifier import PrivateClassifier
 from dplr.estimators._declared import estimator
@@ -58,7 +56,7 @@ class MarginClassifier(PrivateClassifier):
     True
     """
 
-    _plain = LinearSVC
+    _plain = "LinearSVC"
     _kind: ClassVar[str] = "margin"
     loss: Loss | None = None
 

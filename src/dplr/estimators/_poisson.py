@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.metrics import d2_tweedie_score
 
 from dplr.estimators._declared import estimator
 from dplr.estimators._regressor import PrivateRegressor
@@ -92,6 +91,8 @@ class PoissonRegressor(PrivateRegressor):
         yourself.
         """
         predicted = np.maximum(self.predict(X), np.finfo(float).tiny)
+        from sklearn.metrics import d2_tweedie_score  # a fit has no need of it
+
         return float(d2_tweedie_score(y, predicted, sample_weight=sample_weight, power=1))
 
     def _loss(self) -> Loss:

@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import linear_model
 from sklearn.base import RegressorMixin
 
 from dplr._kit.validation import sentence
@@ -18,7 +17,7 @@ from dplr.rows import NUMERIC, OBJECTS, Target
 class PrivateRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore[misc]
     """A linear model of numbers."""
 
-    _plain = linear_model.LinearRegression
+    _plain = "LinearRegression"
 
     def fit(self, X: Any, y: Any, *, sample_weight: Any = None, person: Any = None, **refused: Any) -> Self:
         """Spend eps on a model of y given X.

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.model_selection import ParameterGrid
 from sklearn.utils import get_tags
 
 from dplr._kit.keywords import suggests
@@ -321,6 +320,8 @@ class PrivateSearch(NotebookView, ChosenModel, MetaEstimatorMixin, BaseEstimator
 
     def _models(self) -> list[tuple[Any, Mapping[str, Any]]]:
         """A model that is not fitted for each candidate, and its parameters."""
+        from sklearn.model_selection import ParameterGrid  # a fit alone has no need of it
+
         candidates = self.candidates
         listed = list(ParameterGrid(candidates)) if isinstance(candidates, Mapping) else list(candidates)
         if len(listed) < 2 or not all(isinstance(params, Mapping) for params in listed):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from sklearn.svm import LinearSVC
-
 from dplr.estimators._classifier import PrivateClassifier
 from dplr.estimators._declared import estimator, option, width_of
 from dplr.problem.losses import Loss, huber_svm
@@ -58,7 +56,7 @@ class HuberSVC(PrivateClassifier):
     True
     """
 
-    _plain = LinearSVC
+    _plain = "LinearSVC"
     _kind: ClassVar[str] = "svm"
     width: float = option(0.5, 0.01, 10.0)
 

@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from dplr._kit.validation import check_choice, sentence
-from dplr.estimators.export import graph, sql, steps
+from dplr.estimators.export import graph, sql
 
 
 class Exports:
@@ -57,6 +57,8 @@ class Exports:
         True
         """
         check_is_fitted(self)
+        from dplr.estimators.export import steps  # parts of scikit-learn that a fit has no need of
+
         return steps.pipeline_of(self)
 
     def to_sql(

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.polynomial.polynomial import polyval
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.impute import MissingIndicator, SimpleImputer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, SplineTransformer
+from sklearn.svm import LinearSVC
 from sklearn.utils import check_array
 
 from dplr._kit.extras import missing_library
@@ -44,6 +45,8 @@ _FORWARD: dict[str, Callable[[], list[Any]]] = {
     "log": lambda: [FunctionTransformer(np.log, feature_names_out="one-to-one")],
     "sqrt": lambda: [FunctionTransformer(np.sqrt, feature_names_out="one-to-one")],
 }
+# Models of scikit-learn, by the names that ours give theirs.
+_MODELS: dict[str, Any] = {model.__name__: model for model in (LinearRegression, LogisticRegression, LinearSVC)}
 _LEAST = -np.finfo(np.float64).max
 _LARGEST_LOG = 700.0  # its exponential is a float64
 
@@ -274,9 +277,11 @@ def _frame(columns: dict[Any, Any]) -> Any:
 def _model(fitted: Any) -> Any:
     """The last step, filled with the released numbers."""
     state = {"coef_": fitted.coef_, "intercept_": fitted.intercept_}
-    if fitted._plain is LogisticRegression and is_several(fitted.classes_):
+    if fitted._plain == LogisticRegression.__name__ and is_several(fitted.classes_):
         return _one_vs_rest(fitted, fitted.coef_, fitted.intercept_)
-    model = _filled(fitted._plain(fit_intercept=fitted._record.plan.problem.geometry.intercept > 0), fitted, **state)
+    model = _filled(
+        _MODELS[fitted._plain](fit_intercept=fitted._record.plan.problem.geometry.intercept > 0), fitted, **state
+    )
     target = fitted._record.prep.target
     if target is None:
         return model
