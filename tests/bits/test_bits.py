@@ -102,8 +102,9 @@ def test_every_kind_has_a_planted_fault_that_is_seen_without_hashes(kind):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("kind", GUARDS)
+@pytest.mark.parametrize("kind", ["draws laplace, large", "encoder column of i", "moments", "release fm"])
 def test_the_planted_fault_of_a_kind_changes_its_hashes(kind, tmp_path):
+    """Of four kinds: each compiles a kernel. It was so of all when the table was written."""
     planted_copies.plant(PLANTED[GUARDS[kind]], tmp_path)
     said = run(package=tmp_path).stdout.splitlines()
     assert kind in {kind_of(line.removeprefix("differs: ").partition(" on ")[0].partition(" @")[0]) for line in said}
