@@ -15,7 +15,7 @@ TABLE = Path(__file__).with_name("queries.toml")
 FIRST = 3  # results that a reader looks at
 # What the program takes for granted in a browser, and does not need to order results.
 _BROWSER = """
-var _ready = () => {}, _ = (text) => text, SPHINX_HIGHLIGHT_ENABLED = false;
+var window = globalThis, _ready = () => {}, _ = (text) => text, SPHINX_HIGHLIGHT_ENABLED = false;
 var document = {getElementById: () => null};
 """
 _RESULTS = """
@@ -43,7 +43,7 @@ class SearchBox:
 
 
 def faults(site: Path) -> list[str]:
-    """A sentence for each query whose page is not among the first results, and for each inner page among these."""
+    """A sentence for each query whose page is not among the first results."""
     box = SearchBox(site)
     sentences = []
     for query, page in tomllib.loads(TABLE.read_text(encoding="utf-8"))["queries"].items():
