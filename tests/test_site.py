@@ -173,11 +173,11 @@ def test_the_gallery_has_examples_with_a_title_each():
         assert re.match(r'"""\n[A-Z].*\n=+\n\n', example.read_text()), example.name
 
 
-def test_subjects_stand_below_the_title_of_their_page_alone(source):
+def test_subjects_stand_on_their_page_of_the_site_alone(source):
     subjects = tomllib.loads(layout.SUBJECTS.read_text())["subjects"]
-    title, _, entries, *_ = (source / "use" / "eps.md").read_text().splitlines()
-    assert title == "# Choose eps"
+    entries, _, _, title, *_ = (source / "use" / "eps.md").read_text().splitlines()
     assert entries == "```{index} ! " + ", ! ".join(subjects["use/eps"])
+    assert title == "# Choose eps"
     assert "{index}" not in (pages.ROOT / "docs" / "use" / "eps.md").read_text()
 
 

@@ -25,7 +25,7 @@ summary = est.summary()
 print(summary)
 
 # %%
-# Effects from one bound of a column to the other. The intervals are drawn too, and are shorter than the points are wide.
+# Effects from one bound of a column to the other. The intervals are shorter than the points are wide.
 
 ax = plots.plot_coefficients(est, per="range")
 

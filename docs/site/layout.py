@@ -83,10 +83,9 @@ def proofs_below(text: str) -> str:
 
 
 def with_subjects(text: str, subjects: list[str]) -> str:
-    """The page with entries of the index below its title: the search puts pages first that have what was typed."""
-    title, _, rest = text.partition("\n")
+    """The page with entries of the index before its title: the search puts pages first that have what was typed."""
     entries = ", ".join(f"! {subject}" for subject in subjects)  # "!" makes a main entry: others come last
-    return f"{title}\n\n```{{index}} {entries}\n```\n{rest}"
+    return f"```{{index}} {entries}\n```\n\n{text}"
 
 
 def lay_out(source: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import tomllib
 from pathlib import Path
+from typing import Self
 
 from py_mini_racer import MiniRacer
 
@@ -27,7 +28,7 @@ _RESULTS = """
 
 
 class SearchBox:
-    """The search of a built site."""
+    """The search of a built site; a context, at whose end the engine stops its threads."""
 
     def __init__(self, site: Path) -> None:
         self._engine = MiniRacer()
@@ -35,6 +36,12 @@ class SearchBox:
         # Sphinx puts the scorer into this program.
         for name in ("_static/language_data.js", "_static/searchtools.js", "searchindex.js"):
             self._engine.eval((site / name).read_text(encoding="utf-8"))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._engine.close()
 
     def pages(self, query: str) -> list[str]:
         """Pages of the results, each once, the best first."""
@@ -44,10 +51,11 @@ class SearchBox:
 
 def faults(site: Path) -> list[str]:
     """A sentence for each query whose page is not among the first results."""
-    box = SearchBox(site)
-    sentences = []
-    for query, page in tomllib.loads(TABLE.read_text(encoding="utf-8"))["queries"].items():
-        first = box.pages(query)[:FIRST]
-        if page not in first:
-            sentences.append(f"search for {query!r} must show {page} among its first {FIRST}; got {', '.join(first)}")
-    return sentences
+    asked = tomllib.loads(TABLE.read_text(encoding="utf-8"))["queries"]
+    with SearchBox(site) as box:
+        first = {query: box.pages(query)[:FIRST] for query in asked}
+    return [
+        f"search for {query!r} must show {page} among its first {FIRST}; got {', '.join(first[query])}"
+        for query, page in asked.items()
+        if page not in first[query]
+    ]
