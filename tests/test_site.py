@@ -187,6 +187,21 @@ def test_every_query_has_a_page(source):
     assert [page for page in asked.values() if not (source / f"{page}.md").exists()] == []
 
 
+def test_a_page_that_the_search_does_not_show_is_a_fault(tmp_path, monkeypatch):
+    class Box(contextlib.nullcontext):
+        def __enter__(self):
+            return self
+
+        def pages(self, query):
+            return {"one": ["a", "b", "c", "d"], "two": ["d", "c", "b", "a"]}[query]
+
+    (tmp_path / "queries.toml").write_text('[queries]\none = "c"\ntwo = "a"\n')
+    monkeypatch.setattr(queries, "TABLE", tmp_path / "queries.toml")
+    monkeypatch.setattr(queries, "SearchBox", Box)
+    (sentence,) = queries.faults(tmp_path)
+    assert sentence == "search for 'two' must show a among its first 3; got d, c, b"
+
+
 def test_the_page_for_what_is_missing_has_full_addresses(source):
     page = links.Page((source.with_name("served") / "404.html").read_text())
     home = pages.address("Documentation")

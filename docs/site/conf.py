@@ -60,7 +60,6 @@ sphinx_gallery_conf = {
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"\.py$",
     "image_scrapers": ("pictures",),
-    "default_thumb_file": str(HERE / "static" / "table.svg"),
     "within_subsection_order": "FileNameSortKey",
     "doc_module": ("dplr",),
     "reference_url": {"dplr": None},
