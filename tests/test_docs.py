@@ -68,6 +68,20 @@ def test_commands_of_the_page_on_ledgers_run(tmp_path):
     assert (tmp_path / "report.html").stat().st_size > 10_000
 
 
+def test_commands_of_the_first_steps_run_on_the_data_that_they_make(tmp_path):
+    page = (ROOT / "docs" / "use" / "first-steps.md").read_text()
+    (bounds,) = snippets(page, "toml")
+    (tmp_path / "bounds.toml").write_text(bounds)
+    subprocess.run([sys.executable, "-c", snippets(page, "python")[0]], cwd=tmp_path, check=True)
+    command = f'dplr() {{ "{sys.executable}" -m dplr "$@"; }}\n'
+    script = command + "".join(snippets(page, "sh"))
+    done = subprocess.run(["sh", "-euc", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    made = {file.name for file in tmp_path.iterdir()}
+    named = set(re.findall(r"`([\w.]+)`", page.partition("## 5.")[2]))
+    assert named == {"model.json", "table.html", "report.html", "bounds.toml", "budget.db"} <= made
+
+
 def test_readme_begins_with_a_snippet_of_a_dozen_lines():
     first = snippets(README.read_text(), "python")[0]
     assert len([line for line in first.splitlines() if line]) <= 12

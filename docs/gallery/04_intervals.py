@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 import dplr
+from dplr import plots
 
 rng = np.random.default_rng(0)
 n = 40_000
@@ -22,6 +23,11 @@ est = dplr.fit(
 )
 summary = est.summary()
 print(summary)
+
+# %%
+# Effects from one bound of a column to the other. The intervals are shorter than the points are wide.
+
+ax = plots.plot_coefficients(est, per="range")
 
 # %%
 # The same release answers further questions for nothing: a smaller model, and a test whether a column is needed.

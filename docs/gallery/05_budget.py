@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from matplotlib import pyplot as plt
 
 import dplr
 
@@ -34,4 +35,15 @@ for eps in (0.5, 1.0, 1.0):
 
 for entry in ledger.entries():
     print(entry.number, entry.state, f"eps = {entry.eps}", entry.statement["mechanism"])
+
+# %%
+# What each fit took of the budget, and what is left.
+
+ax = plt.subplots(figsize=(6, 1.6))[1]
+left = 0.0
+for entry in ledger.entries():
+    ax.barh("eps", entry.eps, left=left, edgecolor="white", label=f"fit {entry.number}")
+    left += entry.eps
+ax.barh("eps", 2.0 - left, left=left, color="lightgrey", label="left")
+ax.legend(ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.25), frameon=False)
 folder.cleanup()

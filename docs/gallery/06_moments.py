@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 import dplr
+from dplr import plots
 
 rng = np.random.default_rng(0)
 n = 40_000
@@ -22,8 +23,14 @@ print(released.privacy_)
 
 # %%
 
-print(released.regress("income", ["age", "educ"]).summary())
+income = released.regress("income", ["age", "educ"])
+print(income.summary())
 
 # %%
 
 print(released.regress("educ", ["age"]).conf_int())
+
+# %%
+# One unit of each column; the intervals are shorter than the points are wide.
+
+ax = plots.plot_coefficients(income)

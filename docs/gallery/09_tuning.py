@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 import dplr
+from dplr import plots
 
 rng = np.random.default_rng(0)
 X = pd.DataFrame({"age": rng.integers(18, 100, 20_000), "hours": rng.integers(0, 80, 20_000)})
@@ -25,3 +26,8 @@ print(search.best_estimator_.named_coef_)
 # %%
 
 print(search.privacy_)
+
+# %%
+# The bins of age: most yeses are from 40 to 60.
+
+ax = plots.plot_coefficients(search.best_estimator_, per="range")

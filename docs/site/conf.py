@@ -33,7 +33,7 @@ highlight_language = "text"  # indented blocks of the proofs are not programs
 default_role = "code"  # docstrings write `name` as Markdown does
 
 # Markdown as code hosts read it: formulas in dollars, links to headings by their names there.
-myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "attrs_block"]
+myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "attrs_block", "tasklist"]
 myst_heading_anchors = 6
 myst_dmath_double_inline = True
 
@@ -42,6 +42,7 @@ autosummary_generate = True
 autosummary_ignore_module_all = False
 autodoc_typehints = "none"  # the descriptions say what is taken, in words
 autodoc_preserve_defaults = True
+toc_object_entries_show_parents = "hide"  # the column beside a class has the names of its members alone
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 numpydoc_attributes_as_param_list = True
@@ -59,7 +60,6 @@ sphinx_gallery_conf = {
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"\.py$",
     "image_scrapers": ("pictures",),
-    "default_thumb_file": str(HERE / "static" / "table.svg"),
     "within_subsection_order": "FileNameSortKey",
     "doc_module": ("dplr",),
     "reference_url": {"dplr": None},
@@ -84,11 +84,16 @@ html_static_path = [
 ]
 html_extra_path = [str(ROOT / "build" / "docs" / "served")]
 html_css_files = ["dplr.css"]
+html_favicon = str(HERE / "static" / "logo.svg")
+html_search_scorer = str(HERE / "scorer.js")
+html_context = {"default_mode": "auto"}  # without it the theme logs an error on the first page
 mathjax_path = "tex-svg-full.js"
 mathjax3_config = {"options": {"enableMenu": False}, "svg": {"fontCache": "global"}}
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {
+    "logo": {"image_light": "_static/logo.svg", "image_dark": "_static/logo.svg", "text": "dplr"},
+    "navbar_start": ["navbar-logo", "version"],
     "show_toc_level": 2,
     "navigation_with_keys": False,
     "header_links_before_dropdown": 7,

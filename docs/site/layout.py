@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -15,6 +16,8 @@ import api_pages
 import command_pages
 import pages
 
+HERE = Path(__file__).parent
+SUBJECTS, MISSING = HERE / "subjects.toml", HERE / "404.html"
 INDEX, LANDING = pages.DOCS / "index.md", pages.DOCS / "site" / "landing.md"
 FIRST = PurePosixPath("index.md")
 HEADING = re.compile(r"^## (.*)$", re.MULTILINE)
@@ -79,6 +82,12 @@ def proofs_below(text: str) -> str:
     return text + "\n" + toctree([_address(page) for page in proofs], ":hidden:")
 
 
+def with_subjects(text: str, subjects: list[str]) -> str:
+    """The page with entries of the index before its title: the search puts pages first that have what was typed."""
+    entries = ", ".join(f"! {subject}" for subject in subjects)  # "!" makes a main entry: others come last
+    return f"```{{index}} {entries}\n```\n\n{text}"
+
+
 def lay_out(source: Path) -> None:
     """Write the folder that Sphinx reads, anew."""
     shutil.rmtree(source, ignore_errors=True)
@@ -94,11 +103,15 @@ def lay_out(source: Path) -> None:
         if name.endswith(".md"):
             written[PurePosixPath(name)] = folder_page(Path(folder), PurePosixPath(name))
     written |= api_pages.pages() | {PurePosixPath("reference/commands.md"): command_pages.page()}
+    for name, subjects in tomllib.loads(SUBJECTS.read_text())["subjects"].items():
+        written[PurePosixPath(f"{name}.md")] = with_subjects(written[PurePosixPath(f"{name}.md")], subjects)
     for page, text in written.items():
         (source / page).parent.mkdir(parents=True, exist_ok=True)
         (source / page).write_text(text)
     _copy([file for file in (pages.ROOT / pages.DOCS).rglob("*") if file.suffix in pages.PICTURES], source)
     _copy([pages.ROOT / file for file in pages.served()], source.with_name("served"))
+    missing = MISSING.read_text().replace("{home}", pages.address("Documentation"))
+    (source.with_name("served") / MISSING.name).write_text(missing)
 
 
 def _copy(files: list[Path], folder: Path) -> None:

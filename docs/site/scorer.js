@@ -1,9 +1,10 @@
-// The order of search results: pages for users, then the reference, then what developers and referees read.
+// The order of search results: entries of the index (subjects.toml), pages for users, then the reference, and last what
+// developers and referees read.
 var Scorer = {
   score: ([page, _title, _anchor, _description, score, _file, kind]) => {
-    if (/^(develop|proofs|papers)\//.test(page) || page === "genindex") return score - 1000;
-    if (/^reference\/.*generated|^reference\/dplr/.test(page)) return kind === "object" ? score : score - 4;
-    return score + (/^(use|install|index)/.test(page) ? 2 : 0);
+    if (/^(develop|proofs|papers)\b|^(genindex|py-modindex)$/.test(page)) return score - 1000;
+    if (/^use\//.test(page)) return score + 4;
+    return /^reference\/api\//.test(page) && kind !== "object" ? score - 2 : score;
   },
   objNameMatch: 40,
   objPartialMatch: 6,
