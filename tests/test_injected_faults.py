@@ -40,7 +40,8 @@ def test_a_sample_of_all_faults_ends_with_the_same_bits_or_a_clear_error():
         "the model of fit has other bits",
     ),
     (
-        "another footer", "fm", "rows/files/stamp.py", "if header is not None and", "if False and",
+        "another footer", "fm", "rows/files/stamp.py",
+        "if self.moved_ns is not None and", "return\n        if False and",
         "same bits, and not clear error",
     ),
     (
@@ -49,7 +50,7 @@ def test_a_sample_of_all_faults_ends_with_the_same_bits_or_a_clear_error():
         "released 1 times too often",
     ),
     (
-        "interrupted", "objective", "noise.py", "self._waiting[0]()", "pass",
+        "interrupted", "objective", "noise/__init__.py", "self._waiting[0]()", "pass",
         "spent 0.0 for 1 draws",
     ),
 ])  # fmt: skip

@@ -27,7 +27,7 @@ CONFIGURATIONS = {
     "fm": ({"mechanism": "fm"}, 0.95),
     "fm, numbers": ({"mechanism": "fm", "bounds": NUMBERS, "model": "linear"}, 0.9),
     "fm, gaussian": ({"mechanism": FunctionalMechanism(noise="gaussian"), "delta": 1e-5}, 0.8),
-    "fm, persons": ({"mechanism": "fm", "person": "id", "rows_per_person": 2}, 0.9),
+    "fm, persons": ({"mechanism": "fm", "person": "id", "rows_per_person": 2, "pairs": 80}, 0.9),
     "fm, weights": ({"mechanism": "fm", "weight_bounds": (0, 4)}, 0.9),
     "fm, added": ({"mechanism": "fm", "neighbouring": "add_remove"}, 0.8),
     "fm, ranges": ({"mechanism": "fm", "ranges": "on", "n_rows": 300}, 0.3),
