@@ -85,7 +85,7 @@ LAWS = {
         5,
     ),
 }
-COUNTS = [20_000, pytest.param(1_000_000, marks=pytest.mark.thorough)]
+COUNTS = [20_000, pytest.param(300_000, marks=pytest.mark.thorough)]
 
 
 def drawn(law, count, sampler, fine=1):
