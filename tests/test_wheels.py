@@ -2,12 +2,15 @@
 
 import pathlib
 import re
+import sys
 import tomllib
 
 import pytest
 
+from bench.wheels import __main__ as wheels
 from bench.wheels import page
-from bench.wheels.__main__ import by_version
+from bench.wheels.__main__ import by_version, faults
+from bench.wheels.places import started_by
 from bench.wheels.trying import fitting
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -33,6 +36,30 @@ def test_versions_come_in_order():
     names = ["CPython 3.15.2", "CPython 3.14.7t", "CPython 3.11.7", "CPython 3.9.1", "CPython 3.14.7"]
     in_order = ["CPython 3.9.1", "CPython 3.11.7", "CPython 3.14.7", "CPython 3.14.7t", "CPython 3.15.2"]
     assert sorted(names, key=lambda name: by_version({"interpreter": name})) == in_order
+
+
+@pytest.mark.parametrize(("bits", "failed", "words"), [
+    ("equal", "", []), ("equal", 0, []), ("290 hashes: 1 faults", 0, ["other bits"]), ("equal", 2, ["2 tests failed"]),
+    ("no answer", 3, ["other bits", "3 tests failed"]),
+])  # fmt: skip
+def test_other_bits_and_tests_that_fail_are_faults(bits, failed, words):
+    sentences = faults({"interpreter": "CPython 3.12.1", "bits": bits, "failed": failed})
+    assert len(sentences) == len(words)
+    assert all(word in sentence for word, sentence in zip(words, sentences, strict=True))
+
+
+def test_the_command_fails_where_no_interpreter_is_here(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["wheels", "python3.0"])
+    assert wheels.main() == 1
+    assert "None of these interpreters is here: python3.0." in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a script of the shell")
+def test_a_script_that_starts_an_interpreter_is_seen_through(tmp_path):
+    script = tmp_path / "python3.99"
+    script.write_text(f'#!/usr/bin/env bash\nexec {sys.executable} "$@"\n')
+    script.chmod(0o755)
+    assert started_by(str(script)) == sys.executable
 
 
 def test_tables_of_the_page_are_those_of_the_files():

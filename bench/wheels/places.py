@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -60,10 +59,18 @@ class Place:
 
     def facts(self) -> dict[str, object]:
         """Make the environment; the interpreter and its platform."""
-        python = self.python if "/" in self.python else shutil.which(self.python) or self.python
+        python = self.python if self.root else started_by(self.python)
         told: dict[str, object] = json.loads(self.run(python, "-c", _TOLD).stdout)
         self.run(python, "-m", "venv", f"{self.inside}/env")
         return told
+
+
+def started_by(command: str) -> str:
+    """The interpreter that a command starts: it may be a script, which a bare PATH has no shell for."""
+    asked = subprocess.run(
+        [command, "-c", "import sys; print(sys.executable)"], capture_output=True, text=True, check=True
+    )
+    return asked.stdout.strip()
 
 
 def place(named: str) -> Place:
