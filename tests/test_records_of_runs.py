@@ -52,7 +52,7 @@ def test_what_pytest_did_is_what_is_written(record, tmp_path, body, passed, fail
     line = record.run("sample", command)
     assert (line["passed"], line["failed"], line["skipped"], line["status"]) == (passed, failed, 0, status)
     for _ in range(2):
-        record.record(line, tmp_path / "runs.csv")
+        record.append(line, tmp_path / "runs.csv")
     record.summarise(line, tmp_path / "summary.md")
     rows = list(csv.DictReader((tmp_path / "runs.csv").open()))
     assert [row["passed"] for row in rows] == [str(passed)] * 2

@@ -155,6 +155,17 @@ def test_help_of_every_command_comes_without_numpy():
     assert subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == 0
 
 
+@pytest.fixture
+def no_figures():
+    """No figures of other tests, and none left to them: pyplot warns of more than twenty."""
+    from matplotlib import pyplot
+
+    pyplot.close("all")
+    yield
+    pyplot.close("all")
+
+
+@pytest.mark.usefixtures("no_figures")
 @pytest.mark.parametrize("example", GALLERY, ids=lambda path: path.stem)
 def test_an_example_of_the_gallery_runs_and_shows_something(example, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -227,7 +227,7 @@ def test_a_fit_on_poisson_batches_without_the_accountant_is_refused_before_any_n
     for cached in (accounting.poisson_noise_multiplier, step_noise.poisson_gaussian_steps):
         cached.cache_clear()
     monkeypatch.setitem(sys.modules, "dp_accounting", None)
-    with pytest.raises(ModuleNotFoundError, match=r"dplr\[accounting\]"):
+    with pytest.raises(ModuleNotFoundError, match=r"\.\[accounting\]"):
         fit(*easy(), batch=100, steps=11)
     assert entropy.bytes == 0
 
@@ -563,5 +563,5 @@ def test_progress_must_be_a_flag():
 
 def test_progress_without_tqdm_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
-    with pytest.warns(UserWarning, match=r"dplr\[progress\]"):
+    with pytest.warns(UserWarning, match=r"\.\[progress\]"):
         dplr.fit(*easy(n=50), eps=1.0, delta=1e-5, mechanism=spec(steps=2), progress=True)
