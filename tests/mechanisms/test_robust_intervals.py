@@ -150,6 +150,7 @@ def test_without_noise_the_errors_of_a_share_are_those_of_a_sandwich():
 
 
 @pytest.mark.thorough
+@pytest.mark.filterwarnings("ignore:rng is set")
 def test_pure_intervals_hold_a_flag_with_a_larger_variance_as_often_as_they_say():
     rng, held = np.random.default_rng(2), {"robust": [], "on": []}
     bounds = dplr.Bounds([(0, 1), (0, 1)], target=(-8, 8))
