@@ -56,8 +56,8 @@ BROKEN = {
     ),
     "drivers share a name, and draw for what is drawing": (
         [
-            ("ledger/reservation.py", "some=False), secrets.token_hex(16)", "some=False), 'shared'"),
-            (RESUMING, "secrets.token_hex(16)", "'shared'"),
+            ("ledger/reservation.py", "some=False), secrets.token_hex(16)", "some=False), '0' * 32"),
+            (RESUMING, "secrets.token_hex(16)", "'0' * 32"),
             (TRANSACTIONS, DRAW, BEGUN_AGAIN),
         ],
         ORDERS,
