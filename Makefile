@@ -9,7 +9,7 @@ SOURCES := pyproject.toml meson.build meson.options $(shell find src -type f -no
 # Tests run on all cores at once: threads of a linear algebra library would only wait for each other, and burn a core.
 test thorough oracle checked planted sanitized threads soak fuzz: export OMP_NUM_THREADS := 1
 
-.PHONY: demo test thorough oracle spark ray floors checked sanitized threads fuzz soak mutate planted lint faults bench bench-peers bench-opacus papers papers-peers docs docs-links wheel wheels source bits bits-arm64 bits-s390x clean
+.PHONY: data demo test thorough oracle spark ray floors checked sanitized threads fuzz soak mutate planted lint faults bench bench-peers bench-opacus papers papers-peers docs docs-links wheel wheels source bits bits-arm64 bits-s390x clean
 demo: $(VENV)/.demo
 	$(BIN)/python -m dplr.demo
 test: $(VENV)/.test
@@ -96,6 +96,10 @@ bench-peers: $(VENV)/.test $(VENV)-peers/.peers
 bench-opacus: $(VENV)/.test $(VENV)-opacus/.opacus
 	$(BIN)/python -m bench.peers.compare_opacus $(VENV)-opacus/bin/python
 # Every figure and table of the papers, and the frontier: `make papers`, `make papers QUICK=1`, `make papers ONLY=fm12/figure4`.
+# The real data of figures and studies, from the files that their sources publish (some 600 MB): docs/papers/index.md.
+DPLR_DATA ?= build/data
+data: $(VENV)/.test
+	$(BIN)/python -m bench.data.prepare $(DPLR_DATA) $(if $(ONLY),--only $(ONLY))
 papers: $(VENV)/.test
 	$(BIN)/python -m bench.papers $(if $(QUICK),--quick) $(if $(FRESH),--fresh) $(ONLY)
 # What the peers score on the data sets of the frontier (an hour): `make papers` draws it.

@@ -1,11 +1,14 @@
 """The figures of the papers: measured from seeds, resumed, summarised, held against what is committed."""
 
+import dataclasses
 import importlib
 import pathlib
+import sys
 
 import pandas as pd
 import pytest
 
+from bench.papers import __main__ as papers
 from bench.papers import check, pages, run
 from bench.papers.__main__ import FIGURES
 from bench.papers.figure import Figure, figure_of, first_repeats, key_of, seed_of
@@ -127,6 +130,21 @@ def test_a_figure_without_its_data_says_so(toy, monkeypatch):
     needy = Figure("toy/figure1", "a toy", lambda: CELLS, measure, needs=("adult.parquet",))
     monkeypatch.setattr(run, "figure_of", lambda name: needy)
     assert runs().skipped == "DPLR_DATA names no folder with the real data"
+
+
+@pytest.mark.parametrize(("needs", "status"), [((), 0), (("adult.parquet",), 1)])
+def test_a_skipped_figure_is_no_success(toy, monkeypatch, capsys, needs, status):
+    monkeypatch.delenv("DPLR_DATA", raising=False)
+    runs()
+    figure = dataclasses.replace(TOY, needs=needs)
+    derived = dataclasses.replace(TOY, name="toy/derived", derived=pd.DataFrame)
+    for module in (run, papers):
+        monkeypatch.setattr(module, "figure_of", lambda name: derived if name == "index/overview" else figure)
+    monkeypatch.setattr(check, "DOCS", toy / "docs")
+    monkeypatch.setattr(check.check, "__defaults__", (toy / "quick", toy / "docs"))
+    monkeypatch.setattr(sys, "argv", ["papers", "--quick", "--processes", "1", "fm12/figure2", "index/overview"])
+    assert papers.main() == status
+    assert ("1 of 1 figures skipped, which is no success" in capsys.readouterr().out) == bool(status)
 
 
 def test_a_table_is_renewed_between_its_marks_and_nowhere_else():

@@ -7,7 +7,6 @@ choose constants use `training`, whose rows are all from training parts.
 from __future__ import annotations
 
 import functools
-import json
 import pathlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,14 +16,13 @@ import numpy as np
 import pandas as pd
 
 import dplr
-from bench.data import rand
+from bench.data import connections, rand
 from bench.data.adult import LEVELS, LOGARITHMIC, NUMBERS
 from bench.studies.defaults import FEATURES
 
 SIZES = (2_000, 20_000, 200_000)
 INCOME = (0, 200_000)
 TRAIN = 296_000  # of the census rows; the rest is the official test split
-LONG_TAILS = ("duration", "src_bytes", "dst_bytes", "num_compromised", "num_root")
 HEART_IMPUTED = {"trestbps": 130, "chol": 240, "fbs": 0, "restecg": 0, "thalach": 140, "exang": 0, "oldpeak": 0}
 SYNTHETIC = {"few numbers": 3, "many numbers": 30, "blocks": 40}
 
@@ -87,17 +85,9 @@ def _census(folder: pathlib.Path, official: bool) -> Iterator[Table]:
 
 
 def _kdd(folder: pathlib.Path) -> tuple[pd.DataFrame, pd.DataFrame, dplr.Bounds]:
-    """Attack or not; the service, whose levels no codebook lists, is left out."""
+    """Attack or not."""
     frame = pd.read_parquet(folder / "kddcup99_70k.parquet")
-    columns = json.loads((folder / "datasets.json").read_text())["kddcup99"]["columns"]
-    known: dict[str, Any] = {}
-    for name, facts in columns.items():
-        if facts["role"] == "feature" and facts["kind"] == "categorical" and isinstance(facts["categories"], list):
-            known[name] = {"levels": facts["categories"]}
-        elif facts["role"] == "feature" and facts["kind"] != "categorical":
-            transform = "log1p" if name in LONG_TAILS else "clip"
-            known[name] = {"lower": facts["lower"], "upper": facts["upper"], "transform": transform}
-    return frame[:56_000], frame[56_000:], dplr.Bounds(known)
+    return frame[:56_000], frame[56_000:], dplr.Bounds(connections.bounds())
 
 
 def _heart(folder: pathlib.Path) -> tuple[pd.DataFrame, pd.DataFrame, dplr.Bounds]:

@@ -30,7 +30,7 @@ MEASURED = ("mean", "deviation", "repeats", "median")
 
 @dataclass(frozen=True)
 class Report:
-    """What became of a figure: seconds of work, cells measured now, cells in all; or why it was skipped."""
+    """A figure's seconds of work, cells measured now, cells in all; or which data it was skipped for."""
 
     name: str
     seconds: float
@@ -110,17 +110,19 @@ def summary(figure: Figure, lines: Sequence[dict[str, Any]]) -> pd.DataFrame:
 
 
 def run(names: Sequence[str], *, quick: bool, processes: int) -> list[Report]:
-    """Measure what is not finished yet, figure by figure, and write each summary as soon as it is whole."""
+    """Measure what is not finished yet, figure by figure, and write each summary as soon as it is whole.
+
+    What is derived from other figures has no quick run.
+    """
     os.environ.update(DPLR_NUM_THREADS="1", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     folder = QUICK if quick else WORK
     with _workers(processes) as pool:
-        return [_run_figure(figure_of(name), folder, quick, pool) for name in names]
+        figures = [figure for figure in map(figure_of, names) if not (quick and figure.derived)]
+        return [_run_figure(figure, folder, quick, pool) for figure in figures]
 
 
 def _run_figure(figure: Figure, folder: pathlib.Path, quick: bool, pool: Executor | None) -> Report:
     why = missing(figure)
-    if quick and figure.derived:
-        why = "made of other figures"
     if why:
         return Report(figure.name, 0.0, 0, 0, why)
     cells = [cell for cell in figure.cells() if not quick or figure.quick(cell)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import json
 import math
 import os
 import pathlib
@@ -18,8 +17,8 @@ from matplotlib.figure import Figure as Picture
 from numpy.typing import NDArray
 
 import dplr
+from bench.data import connections
 from bench.data.adult import LEVELS, LOGARITHMIC, NUMBERS
-from bench.data.tables import LONG_TAILS
 from bench.papers import drawing, pages
 from bench.papers.figure import Row
 from dplr import fit_many
@@ -31,7 +30,7 @@ Array = NDArray[np.float64]
 
 TABLES = {"Adult": "income_gt_50k", "KDD Cup 99": "is_dos"}
 MODELS = {"logistic": "logistic regression", "svm": "Huber SVM"}
-FILES = ("adult.parquet", "kddcup99_70k.parquet", "datasets.json")
+FILES = ("adult.parquet", "kddcup99_70k.parquet")
 FOLDS, WIDTH, L2 = 10, 0.5, 0.001
 KDD_TICKS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
@@ -79,12 +78,8 @@ def _adult(folder: pathlib.Path) -> tuple[pd.DataFrame, dict[str, Any], dict[str
 
 
 def _connections(folder: pathlib.Path) -> tuple[pd.DataFrame, dict[str, Any], dict[str, Any], Sequence[str]]:
-    """Without the service, whose levels no codebook lists."""
-    columns = json.loads((folder / "datasets.json").read_text())["kddcup99"]["columns"]
-    features = {name: facts for name, facts in columns.items() if facts["role"] == "feature" and name != "service"}
-    levels = {name: facts["categories"] for name, facts in features.items() if facts["kind"] == "categorical"}
-    numbers = {name: (facts["lower"], facts["upper"]) for name, facts in features.items() if name not in levels}
-    return pd.read_parquet(folder / "kddcup99_70k.parquet"), numbers, levels, LONG_TAILS
+    frame = pd.read_parquet(folder / "kddcup99_70k.parquet")
+    return frame, connections.NUMBERS, connections.LEVELS, connections.LONG_TAILS
 
 
 def _unit_rows(frame: pd.DataFrame, numbers: dict[str, Any], levels: dict[str, Any]) -> Array:

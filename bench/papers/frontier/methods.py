@@ -190,5 +190,5 @@ def figure(name: str, *tables: str) -> Figure:
         draw=draw,
         page=PAGE,
         quick=first_repeats(QUICK_REPEATS),
-        needs=(*sorted({TABLES[table] for table in tables}), "datasets.json"),
+        needs=tuple(sorted({TABLES[table] for table in tables})),
     )
