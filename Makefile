@@ -20,7 +20,8 @@ thorough: $(VENV)/.oracle
 	DPLR_REQUIRE_ORACLE=1 $(BIN)/python -m pytest -m thorough -n auto
 oracle: $(VENV)/.oracle
 	DPLR_REQUIRE_ORACLE=1 $(BIN)/python -m pytest -m oracle -n auto
-# Spark and Ray pin other packages than dplr's other tools: each has an environment of its own.
+# Spark and Ray pin other packages than dplr's other tools: each has an environment of its own. Their oldest versions:
+# `make spark VENV=.venv-oldest PIN=pyspark==4.0.0`, `make ray VENV=.venv-oldest PIN="ray[data]==2.40.0"`.
 spark: $(VENV)-spark/.engine
 	$(VENV)-spark/bin/python -m pytest tests/rows/streams/test_spark_frames.py
 ray: $(VENV)-ray/.engine
@@ -146,7 +147,7 @@ $(VENV)/.oracle: $(VENV)/.wheel
 $(VENV)-spark/.engine $(VENV)-ray/.engine: $(VENV)-%/.engine: $(VENV)/.wheel
 	$(PY) -m venv $(VENV)-$*
 	$(VENV)-$*/bin/python -m pip install --force-reinstall --no-deps $(VENV)/wheel/dplr-*.whl
-	$(VENV)-$*/bin/python -m pip install "$$(echo $(VENV)/wheel/dplr-*.whl)[$*]" pytest pytest-benchmark hypothesis pyarrow pandas
+	$(VENV)-$*/bin/python -m pip install "$$(echo $(VENV)/wheel/dplr-*.whl)[$*]" $(PIN) pytest pytest-benchmark hypothesis pyarrow pandas
 	@touch $@
 $(DOCS)/.docs: $(VENV)/.wheel
 	$(PY) -m venv $(DOCS)

@@ -14,7 +14,7 @@ from dplr.estimators._clients import REFUSED
 
 ROOT = pathlib.Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-# Each has an environment of its own, and `make spark` and `make ray` take the newest versions.
+# Each has an environment of its own, whose oldest version stands in the Makefile.
 OF_CLUSTERS = {"spark", "ray"}
 # Read by tests alone, as a table that a user may bring.
 BROUGHT = {"polars"}
@@ -42,6 +42,16 @@ def tried():
 
 def test_every_lower_bound_is_the_version_that_is_tried():
     assert tried() == declared()
+
+
+@pytest.mark.parametrize("extra", sorted(OF_CLUSTERS))
+def test_the_oldest_version_of_a_cluster_is_the_one_that_the_makefile_names(extra):
+    requirement = Requirement(PROJECT["optional-dependencies"][extra][0])
+    (lower,) = [Version(each.version) for each in requirement.specifier if each.operator == ">="]
+    (line,) = re.findall(rf"`make {extra} .*?PIN=\"?(.*?)\"?`", (ROOT / "Makefile").read_text())
+    pin = Requirement(line)
+    assert (pin.name, pin.extras, str(pin.specifier)[:2]) == (requirement.name, requirement.extras, "==")
+    assert Version(str(pin.specifier)[2:]) == lower
 
 
 def test_tests_at_the_floors_exist():
