@@ -89,7 +89,7 @@ def test_a_check_says_it_where_an_eps_is_given(folder):
     loud = command("check", "people.csv", *DATA, "--eps", 1000, "--mechanism", "fm").stdout
     assert "No line of the table is expected to be silent." in loud
     other = command("check", "people.csv", *DATA, "--eps", 1, "--mechanism", "objective").stdout
-    assert "A fit with these options has no confidence intervals." in other
+    assert "A fit with these options has no confidence intervals: `--aim coefficients` asks for them." in other
     assert "`--eps` is required with" in command("check", "people.csv", *DATA, "--delta", 1e-6, code=2).stderr
 
 

@@ -50,5 +50,5 @@ def check_table(parameters: dict[str, Any], n_rows: int | None) -> None:
 def lines_of(table: Widths | None) -> list[str]:
     """Sentences on what a table will say."""
     if table is None:
-        return ["A fit with these options has no confidence intervals."]
+        return ["A fit with these options has no confidence intervals: `--aim coefficients` asks for them."]
     return [*(table.warning or ("No line of the table is expected to be silent.",)), _BASIS]
