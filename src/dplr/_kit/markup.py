@@ -27,9 +27,12 @@ white-space:nowrap}
 .dplr table thead tr{border-bottom:1px solid #8888}
 .dplr table th[scope=row],.dplr table th.dplr-words,.dplr table td.dplr-words{text-align:left}
 .dplr table th[scope=row]{font-weight:normal}
-.dplr table td.dplr-words,.dplr table bdi{white-space:normal;overflow-wrap:anywhere}
+.dplr table td.dplr-words,.dplr table th bdi{white-space:normal;overflow-wrap:break-word}
+.dplr table th bdi{display:inline-block;max-width:30em}
 .dplr table td{font-variant-numeric:tabular-nums}
 .dplr table.dplr-facts th[scope=row]{opacity:.75}
+.dplr table.dplr-facts td div+div{margin-top:.2em}
+.dplr table.dplr-facts td div{padding-left:1em;text-indent:-1em}
 """.replace("\n", "")
 
 
@@ -61,7 +64,7 @@ def table(
     """A table: columns of names, which head the rows, then of words, both flush left, then of numbers, flush right."""
     flush = names + words
     top = "".join(f'<th scope="col"{_class(k < flush)}>{escaped(cell)}</th>' for k, cell in enumerate(head))
-    body = "".join(f"<tr>{''.join(_cells(row, names, flush))}</tr>" for row in rows)
+    body = "".join(f"<tr>{''.join(_cells(row[: len(head)], names, flush))}</tr>" for row in rows)
     above = f"<caption>{escaped(caption)}</caption>" if caption else ""
     return Html(f'<table class="{kind}">{above}<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>')
 
@@ -82,7 +85,7 @@ def facts(pairs: Iterable[tuple[str, object]], caption: str = "") -> Html:
     """Labels and their texts; texts that follow each other under one label stand together. Nothing for none."""
     rows = "".join(
         f'<tr><th scope="row"><bdi>{escaped(label)}</bdi></th><td class="dplr-words">'
-        f"{'<br>'.join(escaped(text) for _, text in group)}</td></tr>"
+        f"{''.join(f'<div>{escaped(text)}</div>' for _, text in group)}</td></tr>"
         for label, group in groupby(pairs, key=lambda pair: pair[0])
     )
     above = f"<caption>{escaped(caption)}</caption>" if caption else ""

@@ -77,7 +77,7 @@ def _others(bounds: Bounds) -> Iterator[tuple[str, str]]:
 def _target(kind: str, values: tuple[Any, ...]) -> str:
     match kind:
         case "pair":
-            return f"from {values[0]} to {values[1]} of a number, or these two labels"
+            return f"{values[0]}, {values[1]} (bounds of a number, or two labels)"
         case "classes":
             return f"one of {', '.join(map(str, values))}"
         case "range":

@@ -35,9 +35,8 @@ def privacy_note(estimator: Any) -> str:
     scores = markup.paragraph(SCORES)
     if hasattr(estimator, "privacy_"):
         counted = getattr(estimator, "_counted", None) is not False or math.isinf(estimator.privacy_.eps)
-        return estimator.privacy_._repr_html_() + markup.piece(
-            "", markup.alarms([] if counted else [UNCOUNTED]), scores
-        )
+        statement: str = estimator.privacy_._repr_html_()
+        return statement + markup.piece("", markup.alarms([] if counted else [UNCOUNTED]), scores)
     delta = getattr(estimator, "delta", 0.0)  # a model that is always pure has none
     cost = (
         f"Not fitted. Each call of fit would spend eps = {estimator.eps!r}, delta = {delta!r} "

@@ -22,6 +22,7 @@ from dplr.privacy.law import Law
 from dplr.privacy.statement import PrivacyStatement
 from dplr.privacy.words import alarms
 
+_NEW = "new rows"
 _IN_SAMPLE = "IN SAMPLE: the model was fitted to these rows, which flatters it"
 
 
@@ -156,22 +157,21 @@ class Evaluation(ABC):
         rows = {name: [getattr(one, column) for column in columns] for name, one in self.measures.items()}
         return pandas().DataFrame.from_dict(rows, orient="index", columns=list(columns))
 
-    @property
-    def _title(self) -> str:
-        where = _IN_SAMPLE if self.in_sample else "new rows"
+    def _title(self, where: str) -> str:
         return f"Evaluation on {where}; {100 * self.level:g} % intervals of sampling and noise"
 
     def __str__(self) -> str:
+        title = self._title(_IN_SAMPLE if self.in_sample else _NEW)
         cells = {name: _cells(one) for name, one in self.measures.items()}
         lines = [f"  {name:18}{estimate:>12}  {interval}".rstrip() for name, (estimate, interval) in cells.items()]
-        return "\n".join([self._title, *lines, f"  {'guarantee':18}{self.privacy_.guarantee}"])
+        return "\n".join([title, *lines, f"  {'guarantee':18}{self.privacy_.guarantee}"])
 
     def _repr_html_(self) -> str:
         """Return the measures for notebooks, what voids the promise first."""
         rows = [(name, *_cells(one)) for name, one in self.measures.items()]
         flattered = [f"{_IN_SAMPLE}."] if self.in_sample else []
         return markup.piece(
-            self._title,
+            self._title("rows of the fit" if self.in_sample else _NEW),
             markup.alarms([*alarms(self.privacy_), *flattered]),
             markup.excerpt(("measure", "estimate", f"{100 * self.level:g} % interval"), rows, "measures"),
             markup.facts([("guarantee", self.privacy_.guarantee)]),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _LAST = 10  # entries in a notebook
 _UNREADABLE = (OSError, ValueError, RuntimeError, ImportError)  # what an account raises
+_SLOW = "the accountant takes seconds: `spent()`, `remaining()`"
 _NOTE = "Releases by the day, and no fit that failed. `entries()` has all of them, for the data holder alone."
 
 
@@ -51,16 +52,31 @@ def as_html(ledger: Account) -> str:
             room, shares = room_of(opened, connection, terms), transactions.shares(connection)
             every = transactions.entries(connection)
         _, entries = published(terms, [entry for entry in every if opened.share in (None, entry.share)])
-        amounts = [("spent", loss_words(*room.spent())), ("remaining", rest_words(room.remaining()))]
+        amounts = [("spent and remaining", _SLOW)]
+        if terms.composition != "pld":
+            amounts = [("spent", loss_words(*room.spent())), ("remaining", rest_words(room.remaining()))]
     except _UNREADABLE as error:
         return markup.piece(title, markup.alarms([f"It cannot be read: {error}"]))
     facts = [("budget", terms_words(terms)), *amounts, *_handle(ledger, shares)]
-    rows = [(entry.number, *_cells(entry)) for entry in entries[-_LAST:]]
-    head = ("", "day", "mechanism", "data", "share", "eps", "delta")
-    table = markup.excerpt(head, rows, "releases", words=4)
-    earlier = len(entries) - len(rows)
-    more = markup.paragraph(f"({earlier:,} earlier releases: `entries()`)") if earlier else markup.NOTHING
-    return markup.piece(title, markup.facts(facts), table, more, markup.paragraph(_NOTE))
+    earlier = len(entries) - _LAST
+    more = markup.paragraph(f"({earlier:,} earlier releases: `entries()`)") if earlier > 0 else markup.NOTHING
+    return markup.piece(title, markup.facts(facts), _table(entries[-_LAST:]), more, markup.paragraph(_NOTE))
+
+
+def _table(entries: Sequence[Entry]) -> markup.Html:
+    """A line for each release; names of data and of shares where there are any."""
+    columns = {
+        "": [str(entry.number) for entry in entries],
+        "day": [entry.reserved_at for entry in entries],
+        "mechanism": [entry.statement["mechanism"] for entry in entries],
+        "data": [entry.label or "" for entry in entries],
+        "share": [entry.share or "" for entry in entries],
+        "eps": [f"{entry.eps:g}" for entry in entries],
+        "delta": [delta_number(entry.delta) for entry in entries],
+    }
+    columns = {name: cells for name, cells in columns.items() if any(cells)}
+    rows = list(zip(*columns.values(), strict=True))
+    return markup.excerpt(list(columns), rows, "releases", words=len(columns) - 3)
 
 
 def _handle(ledger: Account, shares: Mapping[str, tuple[float, float]]) -> Iterator[tuple[str, str]]:
@@ -70,8 +86,3 @@ def _handle(ledger: Account, shares: Mapping[str, tuple[float, float]]) -> Itera
     for name, limits in shares.items():
         if ledger._opened.share in (None, name):
             yield "shares", f"{name}: at most {loss_words(*limits)}"
-
-
-def _cells(entry: Entry) -> tuple[str, ...]:
-    name, share = entry.label or "", entry.share or ""
-    return entry.reserved_at, entry.statement["mechanism"], name, share, f"{entry.eps:g}", delta_number(entry.delta)

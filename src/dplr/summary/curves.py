@@ -100,7 +100,7 @@ class ColumnCurve:
 
     def _repr_html_(self) -> str:
         """Return a line for each knot, for notebooks."""
-        return markup.piece(self.title, _table([self]))
+        return markup.piece(self.title, markup.excerpt(_heads([self]), self._rows, "knots"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,14 +231,13 @@ class Curves(Sequence[ColumnCurve]):
     def _repr_html_(self) -> str:
         """Return the curves for notebooks, the one with the largest variation first."""
         bands = markup.paragraph(self.bands) if self.bands else markup.NOTHING
-        return markup.piece(self._title, _table(self.curves), bands)
+        rows = [(curve.title, *cells) for curve in self.curves for cells in curve._rows]
+        return markup.piece(self._title, markup.excerpt(["", *_heads(self.curves)], rows, "knots"), bands)
 
 
-def _table(curves: Sequence[ColumnCurve]) -> markup.Html:
-    """A line for each knot, with its band where there are any."""
-    head = ("", "knot", "effect", *(["band"] if any(curve.low for curve in curves) else []))
-    rows = [(curve.title, *cells)[: len(head)] for curve in curves for cells in curve._rows]
-    return markup.excerpt(head, rows, "knots")
+def _heads(curves: Sequence[ColumnCurve]) -> list[str]:
+    """Headings of their knots; of bands where there are any."""
+    return ["knot", "effect", *(["band"] if any(curve.low for curve in curves) else [])]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
