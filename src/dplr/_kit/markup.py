@@ -47,7 +47,7 @@ def escaped(text: object) -> Html:
 
 
 def piece(title: str, *parts: Html) -> str:
-    """What a notebook shows of a result: its name, and its parts."""
+    """The form of a result in a notebook: its name, and its parts."""
     heading = f"<p><strong>{escaped(title)}</strong></p>" if title else ""
     return f'<div class="dplr"><style>{_STYLE}</style>{heading}{"".join(parts)}</div>'
 

@@ -87,5 +87,5 @@ def _target(kind: str, values: tuple[Any, ...]) -> str:
 
 
 def _units(bounds: Bounds) -> dict[str, Any]:
-    """What is declared of ids and weights."""
+    """Declared facts of ids and weights."""
     return {name: value for name, value in asdict(bounds._units).items() if value != getattr(UnitColumns(), name)}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dplr.ledger.account import Account
 
 _LAST = 10  # entries in a notebook
-_UNREADABLE = (OSError, ValueError, RuntimeError, ImportError)  # what an account raises
+_UNREADABLE = (OSError, ValueError, RuntimeError, ImportError)  # of a file that is gone, locked or damaged, and of pld
 _SLOW = "the accountant takes seconds: `spent()`, `remaining()`"
 _NOTE = "Releases by the day, and no fit that failed. `entries()` has all of them, for the data holder alone."
 
@@ -44,7 +44,7 @@ def terms_words(terms: Terms) -> str:
 
 
 def as_html(ledger: Account) -> str:
-    """What was spent, what remains and the last releases, as may be published; the reason where it cannot be read."""
+    """Spent, remaining and the last releases, as may be published; the reason where the file cannot be read."""
     opened = ledger._opened
     title = f"Ledger {ledger.path}" + ("" if opened.share is None else f", share {opened.share}")
     try:
@@ -59,8 +59,8 @@ def as_html(ledger: Account) -> str:
         return markup.piece(title, markup.alarms([f"It cannot be read: {error}"]))
     facts = [("budget", terms_words(terms)), *amounts, *_handle(ledger, shares)]
     earlier = len(entries) - _LAST
-    more = markup.paragraph(f"({earlier:,} earlier releases: `entries()`)") if earlier > 0 else markup.NOTHING
-    return markup.piece(title, markup.facts(facts), _table(entries[-_LAST:]), more, markup.paragraph(_NOTE))
+    notes = [*([f"({earlier:,} earlier releases: `entries()`)"] if earlier > 0 else []), _NOTE]
+    return markup.piece(title, markup.facts(facts), _table(entries[-_LAST:]), *map(markup.paragraph, notes))
 
 
 def _table(entries: Sequence[Entry]) -> markup.Html:

@@ -153,7 +153,7 @@ class Widths:
 
     @property
     def _notes(self) -> list[str]:
-        """What merged levels would have, and what was assumed."""
+        """Widths of merged levels, and what was assumed."""
         merged = [f"Merged into one level, {coef.name}: {_words(coef)}." for coef in self.merged]
         return [*merged, *(f"Assumed: {fact}." for fact in self.assumptions)]
 

@@ -128,7 +128,7 @@ class Plan:
 
     @property
     def _lines(self) -> list[tuple[str, str]]:
-        """What is planned beside the statement: labels and texts."""
+        """The plan beside the statement: labels and texts."""
         l2 = "chosen by the mechanism from public facts" if self.problem.l2 is None else f"{self.problem.l2:g}"
         lines = [("scaled rows", str(self.problem.geometry)), ("l2", l2)]
         return lines if self.settings is None else [*lines, self.settings.line]
