@@ -21,8 +21,7 @@ bounds = dplr.Bounds({"age": (18, 80), "hours": (0, 60)}, target=(0, 120_000))
 est = dplr.fit(
     people[["age", "hours"]], people["pay"], model="linear", mechanism="fm", eps=1.0, delta=1e-6, bounds=bounds
 )
-summary = est.summary()
-print(summary)
+est.summary()
 
 # %%
 # Effects from one bound of a column to the other. The intervals are shorter than the points are wide.

@@ -237,9 +237,9 @@ def test_reports_and_pictures_show_curves():
     from dplr.report import report_html
 
     est = fitted(eps=50.0)
-    drawing = plots.plot_curves(est, most=1)
-    assert [ax.get_title() for ax in drawing.axes] == ["a"]
-    assert len(drawing.axes[0].lines) == 3  # zero, all rows, one level
+    drawn = plots.plot_curves(est, most=1)
+    assert [ax.get_title() for ax in drawn] == [ax.get_title() for ax in drawn[0].figure.axes] == ["a"]
+    assert len(drawn[0].lines) == 3  # zero, all rows, one level
     page = report_html(est)
     assert "effect on the mean less its mean over the bounds" in page
     assert "The line of a curve is its average slope" in page

@@ -183,7 +183,6 @@ def test_forms(exact):
     assert len(exact.to_frame()) == len(rows)
     assert exact.to_latex().count(r"\begin{tabular}") == exact.to_html().count("<table") == 2
     assert "more lines" in str(exact)
-    assert exact._repr_html_() == exact.to_html()
 
 
 def test_names_are_escaped():

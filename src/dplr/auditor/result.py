@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplr._kit import markup
 from dplr.auditor.evidence import Evidence
 from dplr.auditor.noise import NoiseCheck
 from dplr.auditor.twins import Twin
@@ -101,8 +102,13 @@ class Audit:
             shown = f"the worst pair loses {self.exact:.3g}"
         return f"Nothing contradicts {claim}: of {self.pairs} pairs of neighbours, {shown}."
 
-    def __str__(self) -> str:
-        """Return the audit as a table of lines, the verdict last."""
+    @property
+    def _title(self) -> str:
+        return f"Audit of {self.statement.mechanism} (dplr {self.statement.version})"
+
+    @property
+    def _lines(self) -> list[tuple[str, str]]:
+        """Labels and texts, the verdict last."""
         unit = self.statement.unit
         lines = [("claim", f"{self.statement.guarantee}; {self.statement.neighbouring}, of one {unit.one}")]
         refused = f"; {self.refused} more hold rows that a fit refuses" if self.refused else ""
@@ -117,10 +123,16 @@ class Audit:
         lines.append(("worst pair", f"{_words(first)} against {'nobody' if second is None else _words(second)}"))
         lines += [("broken", f"{twin.fault}: {_caught(twin)}") for twin in self.twins]
         lines.append(("verdict", self.verdict))
-        if not self.findings:
-            lines.append(("", "An audit can prove a promise wrong, never right."))
-        head = f"Audit of {self.statement.mechanism} (dplr {self.statement.version})"
-        return "\n".join([head, *(_line(name, text) for name, text in lines)])
+        return lines if self.findings else [*lines, ("", "An audit can prove a promise wrong, never right.")]
+
+    def __str__(self) -> str:
+        """Return the audit as a table of lines, the verdict last."""
+        return "\n".join([self._title, *(_line(name, text) for name, text in self._lines)])
+
+    def _repr_html_(self) -> str:
+        """Return the audit for notebooks, a promise that was proved wrong first."""
+        wrong = [self.verdict] if self.findings else []
+        return markup.piece(self._title, markup.alarms(wrong), markup.facts(self._lines))
 
 
 def _line(name: str, text: str) -> str:

@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.validation import sentence
+from dplr.bounds import printing
 from dplr.bounds.columns import Column, Numeric, Pair, check_keys, read_column, read_pair, write_column
 from dplr.bounds.curves import curved
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import Product, check_names, read_products, write_products
 from dplr.bounds.provenance import KEY, Provenance
 from dplr.bounds.scaling import Prep, ball_prep, box_prep, layout_prep
-from dplr.bounds.toml import KEYS, read_file, read_target, shown, write_file, write_target
+from dplr.bounds.toml import KEYS, read_file, read_target, write_file, write_target
 from dplr.bounds.units import UnitColumns
 from dplr.problem.geometry import GRID, INTERCEPT, Geometry
 
@@ -333,19 +334,11 @@ class Bounds:
 
     def __repr__(self) -> str:
         """Return the constructor call."""
-        values = [shown(column) for column in self.columns]
-        features: object = tuple(values) if self.names is None else dict(zip(self.names, values, strict=True))
-        arguments = repr(features)
-        if self._target is not None:
-            kind, target = self._target
-            arguments += f", target={target if kind == 'pair' else write_target(kind, target)!r}"
-        if self.products:
-            arguments += f", products={write_products(self.products, self.names)}"
-        for name, value in asdict(self._units).items():
-            arguments += f", {name}={value!r}" if value != getattr(UnitColumns(), name) else ""
-        if self._provenance is not None:
-            arguments += f", {KEY}={self._provenance.to_dict()!r}"
-        return f"Bounds({arguments})"
+        return printing.as_call(self)
+
+    def _repr_html_(self) -> str:
+        """Return a table of the columns for notebooks."""
+        return printing.as_html(self)
 
     def __eq__(self, other: object) -> bool:
         return self._values == other._values if isinstance(other, Bounds) else NotImplemented

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,7 +14,7 @@ from dplr.cli._options import EXISTING, RELATIONS, Eps, left_in, note, output_op
 from dplr.cli._paying import uninterrupted
 
 if TYPE_CHECKING:
-    from dplr.ledger.entries import Entry, Terms
+    from dplr.ledger.entries import Entry
     from dplr.ledger.handle import Ledger
 
 _KIND = ", for a release that states (eps, delta) alone; `dplr plan --ledger` prices others"
@@ -73,6 +71,7 @@ def init(
     dplr ledger init visits.db --eps 3 --delta 1e-5 --unit patient
     """
     import dplr
+    from dplr.ledger.printing import terms_words
 
     if os.path.lexists(path):
         raise Refused(f"`{path}` exists: a ledger is made once. See it with `dplr ledger show {path}`.", USAGE)
@@ -80,7 +79,7 @@ def init(
         budget = dplr.Ledger(
             path, eps=eps, delta=delta, composition=composition, neighbouring=neighbouring, strict=strict, unit=unit
         )
-    click.echo(visible(f"Made {path}: {_words(budget.terms())}."))
+    click.echo(visible(f"Made {path}: {terms_words(budget.terms())}."))
     if delta is None and budget.terms().delta < _LEAST_DELTA:
         note("It can never pay for a fit with a --delta, such as ngd or score: make one with --delta for those.")
 
@@ -102,6 +101,7 @@ def share(path: str, name: str, eps: float, delta: float | None) -> None:
     ledger's. A share promises no room: fits that name no share, or another one, may use it up.
     """
     import dplr
+    from dplr.ledger.printing import loss_words
 
     with blamed(FILE):
         opened = dplr.Ledger(path)
@@ -110,7 +110,7 @@ def share(path: str, name: str, eps: float, delta: float | None) -> None:
         raise Refused(visible(f"`{name}` exists: a share is made once. See it with `dplr ledger show {path}`."), USAGE)
     with blamed(USAGE):
         limits = opened.share(name, eps, delta).shares()[name]
-    click.echo(visible(f"Made share {name} of {path}: {_pair(*limits)}."))
+    click.echo(visible(f"Made share {name} of {path}: {loss_words(*limits)}."))
 
 
 @ledger.command()
@@ -126,13 +126,14 @@ def show(path: str, as_json: bool, public: bool) -> None:
     Publish what this command prints, never the file: its log and its time of change are not rounded.
     """
     import dplr
+    from dplr.ledger.printing import loss_words, published, terms_words
 
     with blamed(FILE):
         opened = dplr.Ledger(path)
         terms, spent, rest, entries = opened.terms(), opened.spent(), opened.remaining(), opened.entries()
         shares = {name: _share(opened.share(name), *limits) for name, limits in opened.shares().items()}
     if public:
-        terms, entries = _published(terms, entries)
+        terms, entries = published(terms, entries)
     publishable = public or terms.strict
     if as_json:
         content = {
@@ -142,10 +143,10 @@ def show(path: str, as_json: bool, public: bool) -> None:
         }  # fmt: skip
         click.echo(json.dumps(content, indent=2))
         return
-    click.echo(visible(f"Ledger {path}: {_words(terms)}"))
+    click.echo(visible(f"Ledger {path}: {terms_words(terms)}"))
     if not publishable:
         click.echo(_FOR_THE_HOLDER)
-    click.echo(f"  spent      {_pair(*spent)}")
+    click.echo(f"  spent      {loss_words(*spent)}")
     click.echo(f"  remaining  {left_in(opened)}{_KIND if terms.composition != 'basic' else ''}")
     for name, share in shares.items():
         click.echo(visible(f"  share      {name}: {_of_share(share)}"))
@@ -218,42 +219,21 @@ def _share(share: Ledger, eps: float, delta: float) -> dict[str, dict[str, float
 
 
 def _of_share(amounts: dict[str, dict[str, float]]) -> str:
+    from dplr.ledger.printing import loss_words
     from dplr.ledger.terms import pair
 
-    limits, spent, rest = (f"({_pair(**amount)})" for amount in amounts.values())
+    limits, spent, rest = (f"({loss_words(**amount)})" for amount in amounts.values())
     rest = pair((amounts["remaining"]["eps"], amounts["remaining"]["delta"]))
     return f"limits {limits}, spent {spent}, remaining {rest}"
 
 
-def _pair(eps: float, delta: float) -> str:
-    """Eps and delta in words."""
-    from dplr.privacy.words import delta_words
-
-    return f"eps = {eps:g}, delta {delta_words(delta)}"
-
-
-def _published(terms: Terms, entries: Sequence[Entry]) -> tuple[Terms, list[Entry]]:
-    """Terms and entries without a trace of fits that failed: entries that count, by the day and numbered anew."""
-    from dplr.ledger.entries import day_of
-
-    spent = [entry for entry in entries if entry.state != "refunded"]
-    return replace(terms, created=day_of(terms.created)), [
-        replace(entry, number=number, state="spent", reserved_at=day_of(entry.reserved_at), ended_at=None)
-        for number, entry in enumerate(spent, 1)
-    ]
-
-
-def _words(terms: Terms) -> str:
-    words = f"{_pair(terms.eps, terms.delta)}, {terms.composition} composition, {terms.neighbouring}"
-    words += "" if terms.unit is None else f" of persons ({terms.unit})"
-    return words + (", strict" if terms.strict else "")
-
-
 def _line(entry: Entry) -> str:
+    from dplr.ledger.printing import loss_words
+
     day = entry.reserved_at[:16].replace("T", " ")
     label = "" if entry.label is None else f"  {entry.label}"
     label += "" if entry.share is None else f"  (share {entry.share})"
-    how, cost = entry.statement["mechanism"], _pair(entry.eps, entry.delta)
+    how, cost = entry.statement["mechanism"], loss_words(entry.eps, entry.delta)
     return f"  {entry.number:>3}  {day}  {entry.state:9}  {how:9}  {cost}{label}"
 
 

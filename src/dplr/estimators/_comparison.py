@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dplr._kit import markup
 from dplr._kit.validation import sentence
 from dplr.inference.intervals import ScoreTest
 from dplr.summary.statistics import words_of
@@ -50,6 +51,10 @@ class Comparison:
         if math.isnan(test.p_value):
             return f"Without {', '.join(self.dropped)}: the released numbers cannot say."
         return f"Without {', '.join(self.dropped)}: {words_of(test)}."
+
+    def _repr_html_(self) -> str:
+        """Return the comparison for notebooks."""
+        return markup.piece("", markup.paragraph(str(self)))
 
 
 def compare(a: Any, b: Any) -> Any:

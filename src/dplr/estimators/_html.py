@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import html
 import math
 import warnings
 from typing import Any
+
+from dplr._kit import markup
 
 DOCUMENTATION = "https://dplr.readthedocs.io/en/stable/"
 SCORES = (
@@ -31,18 +32,15 @@ class NotebookView:
 
 def privacy_note(estimator: Any) -> str:
     """The statement of a fitted estimator, or what a fit would spend. Names of columns and labels are escaped."""
+    scores = markup.paragraph(SCORES)
     if hasattr(estimator, "privacy_"):
-        text = str(estimator.privacy_)
-        if getattr(estimator, "_counted", None) is False and math.isfinite(estimator.privacy_.eps):
-            text += f"\n{UNCOUNTED}"
-    else:
-        delta = getattr(estimator, "delta", 0.0)  # a model that is always pure has none
-        text = (
-            f"Not fitted. Each call of fit would spend eps = {estimator.eps!r}, delta = {delta!r} "
-            f"({estimator.neighbouring}); "
-            + ("its bounds are declared." if estimator.bounds is not None else "it needs public bounds of the columns.")
-        )
-    return (
-        f'<div class="dplr-privacy"><pre style="white-space: pre-wrap">{html.escape(text)}</pre>'
-        f"<p>{html.escape(SCORES)}</p></div>"
+        counted = getattr(estimator, "_counted", None) is not False or math.isinf(estimator.privacy_.eps)
+        statement: str = estimator.privacy_._repr_html_()
+        return statement + markup.piece("", markup.alarms([] if counted else [UNCOUNTED]), scores)
+    delta = getattr(estimator, "delta", 0.0)  # a model that is always pure has none
+    cost = (
+        f"Not fitted. Each call of fit would spend eps = {estimator.eps!r}, delta = {delta!r} "
+        f"({estimator.neighbouring}); "
+        + ("its bounds are declared." if estimator.bounds is not None else "it needs public bounds of the columns.")
     )
+    return markup.piece("", markup.paragraph(cost), scores)

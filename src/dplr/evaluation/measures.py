@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from dplr._kit import markup
+
 Vector = NDArray[np.float64]
 
 
@@ -61,6 +63,10 @@ class Measure:
         if not self.says:
             return f"{self.name}: the release cannot say"
         return f"{self.name} {self.estimate:.4g} [{self.lower:.4g}, {self.upper:.4g}]"
+
+    def _repr_html_(self) -> str:
+        """Return the number with its interval for notebooks."""
+        return markup.piece("", markup.paragraph(str(self)))
 
 
 @dataclass(frozen=True, eq=False)

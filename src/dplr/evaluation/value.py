@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dplr._kit import markup
 from dplr._kit.extras import pandas
 from dplr.evaluation.grids import CELLS
 from dplr.evaluation.measures import Measure, Sums
@@ -19,6 +20,10 @@ from dplr.inference.intervals import check_level
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.law import Law
 from dplr.privacy.statement import PrivacyStatement
+from dplr.privacy.words import alarms
+
+_NEW = "new rows"
+_IN_SAMPLE = "IN SAMPLE: the model was fitted to these rows, which flatters it"
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,15 +157,29 @@ class Evaluation(ABC):
         rows = {name: [getattr(one, column) for column in columns] for name, one in self.measures.items()}
         return pandas().DataFrame.from_dict(rows, orient="index", columns=list(columns))
 
+    def _title(self, where: str) -> str:
+        return f"Evaluation on {where}; {100 * self.level:g} % intervals of sampling and noise"
+
     def __str__(self) -> str:
-        where = "IN SAMPLE: the model was fitted to these rows, which flatters it" if self.in_sample else "new rows"
-        head = f"Evaluation on {where}; {100 * self.level:g} % intervals of sampling and noise"
-        lines = [f"  {name:18}{_shown(one)}" for name, one in self.measures.items()]
-        return "\n".join([head, *lines, f"  {'guarantee':18}{self.privacy_.guarantee}"])
+        title = self._title(_IN_SAMPLE if self.in_sample else _NEW)
+        cells = {name: _cells(one) for name, one in self.measures.items()}
+        lines = [f"  {name:18}{estimate:>12}  {interval}".rstrip() for name, (estimate, interval) in cells.items()]
+        return "\n".join([title, *lines, f"  {'guarantee':18}{self.privacy_.guarantee}"])
+
+    def _repr_html_(self) -> str:
+        """Return the measures for notebooks, what voids the promise first."""
+        rows = [(name, *_cells(one)) for name, one in self.measures.items()]
+        flattered = [f"{_IN_SAMPLE}."] if self.in_sample else []
+        return markup.piece(
+            self._title("rows of the fit" if self.in_sample else _NEW),
+            markup.alarms([*alarms(self.privacy_), *flattered]),
+            markup.excerpt(("measure", "estimate", f"{100 * self.level:g} % interval"), rows, "measures"),
+            markup.facts([("guarantee", self.privacy_.guarantee)]),
+        )
 
 
-def _shown(one: Measure) -> str:
-    """Estimate and interval in columns."""
-    if not one.says:
-        return f"{'the release cannot say':>12}"
-    return f"{one.estimate:>12.4g}  [{one.lower:.4g}, {one.upper:.4g}]"
+def _cells(one: Measure) -> tuple[str, str]:
+    """Estimate and interval."""
+    return (
+        (f"{one.estimate:.4g}", f"[{one.lower:.4g}, {one.upper:.4g}]") if one.says else ("the release cannot say", "")
+    )

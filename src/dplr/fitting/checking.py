@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dplr._kit import markup
 from dplr._kit.keywords import suggests
 from dplr._kit.validation import describe, sentence
 from dplr.bounds.columns import Column, Levels, Pair
@@ -43,6 +44,11 @@ _FEW_VALUES = 100  # whole numbers in a range of at most this width often reach 
 _NARROW = 0.05  # if nearly all values lie within this share of the bounds, units are wrong or bounds too wide
 _OUTSIDE = 0.01  # if more than this share of values is outside the bounds, units may be wrong
 _ALL = (-math.inf, math.inf)
+_HOLDER = "For the data holder only: it is not private, and nothing was spent."
+_REMEDY = (
+    "Correct units and spelling. Where bounds are wrong take others from public knowledge, never from what is shown "
+    "here."
+)
 _RARE = 0.001  # noise hides a label of fewer than this share of the records
 
 
@@ -96,15 +102,35 @@ class DataCheck:
 
     def __str__(self) -> str:
         """Return all findings as text."""
-        head = f"Check of {self.rows} records. For the data holder only: it is not private, and nothing was spent."
-        lines = [head, *(f"  {finding}" for finding in self.units), *([f"  {self.noise}"] if self.noise else [])]
-        lines += ["A fit would refuse:" if self.refused else "A fit would take these data."]
-        lines += [f"  - {finding}" for finding in self.refused]
-        lines += ["Look at:" if self.doubts else "Nothing looks wrong.", *(f"  - {finding}" for finding in self.doubts)]
-        if self.doubts:
-            lines.append("Correct units and spelling. Where bounds are wrong take others from public knowledge, never "
-                         "from what is shown here.")  # fmt: skip
-        return "\n".join(lines)
+        lines = [f"{self._title} {_HOLDER}", *(f"  {finding}" for finding in self._facts)]
+        for heading, findings in self._findings:
+            lines += [heading, *(f"  - {finding}" for finding in findings)]
+        return "\n".join([*lines, *([_REMEDY] if self.doubts else [])])
+
+    def _repr_html_(self) -> str:
+        """Return all findings for notebooks."""
+        return markup.piece(
+            self._title,
+            markup.alarms([_HOLDER]),
+            *map(markup.paragraph, self._facts),
+            *(markup.sentences(findings, heading) for heading, findings in self._findings),
+            *([markup.paragraph(_REMEDY)] if self.doubts else []),
+        )
+
+    @property
+    def _title(self) -> str:
+        return f"Check of {self.rows} records."
+
+    @property
+    def _facts(self) -> list[str]:
+        """Persons, weights and noise, a sentence each."""
+        return [*self.units, *([self.noise] if self.noise else [])]
+
+    @property
+    def _findings(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Two headings, and the sentences below each."""
+        refusal = "A fit would refuse:" if self.refused else "A fit would take these data."
+        return [(refusal, self.refused), ("Look at:" if self.doubts else "Nothing looks wrong.", self.doubts)]
 
 
 @suggests

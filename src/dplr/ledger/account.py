@@ -33,6 +33,12 @@ class Account:
         """Whether nothing is given back and no fault of the data is shown."""
         return self._opened.strict
 
+    def _repr_html_(self) -> str:
+        """Return the budget and the last releases for notebooks, as may be published."""
+        from dplr.ledger.printing import as_html
+
+        return as_html(self)
+
     def terms(self) -> Terms:
         """The terms of the ledger: eps, delta, composition, neighbouring, strict, created, unit.
 

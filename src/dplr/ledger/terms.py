@@ -10,6 +10,7 @@ from decimal import ROUND_DOWN, Context
 from fractions import Fraction
 from typing import Any
 
+from dplr._kit import markup
 from dplr._kit.validation import check_choice, check_delta, check_eps, check_flag, describe, sentence
 from dplr.ledger.budget import Stated
 from dplr.ledger.entries import Terms
@@ -311,6 +312,10 @@ class Price:
         if self.after is not None:
             return f"{cost}, after {pair(self.after)}"
         return f"{cost}: {'it does' if self.releases == 1 else 'they do'} not fit. {self.obstacle}"
+
+    def _repr_html_(self) -> str:
+        """Return the price for notebooks, one that is too high as an alarm."""
+        return markup.piece("", markup.paragraph(str(self)) if self.fits else markup.alarms([str(self)]))
 
 
 def price_of(room: Room, terms: Terms, costs: list[Cost], times: int) -> Price:

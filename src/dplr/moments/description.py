@@ -140,8 +140,8 @@ class MomentTable:
         return printing.as_text(self, printing.FIRST)
 
     def _repr_html_(self) -> str:
-        """Return the table for notebooks."""
-        return self.to_html()
+        """Return the first columns and correlations for notebooks, with all notes."""
+        return printing.as_notebook(self)
 
     def to_text(self) -> str:
         """Return everything as text.
@@ -402,6 +402,5 @@ def _notes(released: ReleasedMoments) -> Iterator[str]:
         yield _MISSING.format(names=", ".join(marked))
     yield _INTERVALS
     yield _INFLATIONS
-    if len(released.parties) > 1:
-        yield f"{len(released.parties)} parties: the promise holds if nobody is in the rows of two."
+    yield from released.conditions
     yield _FREE

@@ -285,8 +285,7 @@ class MomentModel(Inference, HasCurves):
     @property
     def _advice(self) -> tuple[str, ...]:
         """The condition of the promise for sums of several parties, and the one of intervals of labels."""
-        parties = len(self._released.parties)
-        advice = (f"{parties} parties: the promise holds if nobody is in the rows of two.",) if parties > 1 else ()
+        advice = self._released.conditions
         return advice if self.reading_.largest is None else (*advice, _LARGEST)
 
     def __repr__(self) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
-import html
 import io
 import math
 from typing import TYPE_CHECKING, Any
 
-from dplr.summary.render import CANNOT_SAY, WIDTH, decimals, filled, full, latex, latex_row, padded, printable, rounded
+from dplr._kit import markup
+from dplr._kit.markup import printable
+from dplr.summary.render import CANNOT_SAY, WIDTH, decimals, filled, full, latex, latex_row, padded, rounded
 
 if TYPE_CHECKING:
     from dplr.moments.description import Estimate, MomentTable
@@ -87,23 +88,26 @@ def _grid(rows: Rows, names: int) -> list[str]:
 
 def as_html(table: MomentTable) -> str:
     """Two tables and a list, without styles of their own."""
-    caption = f"<caption>{html.escape(_TITLE)}. {html.escape(_facts(table))}.</caption>"
-    tables = _element(_columns(table), 1, caption) + _element(_pairs(table), 2, "")
-    remarks = "".join(f"<li>{html.escape(remark)}</li>" for remark in _remarks(table))
-    return f"{tables}<ul>{remarks}</ul>"
-
-
-def _element(rows: Rows, names: int, caption: str) -> str:
-    head, *body = rows
-    top = "".join(f'<th scope="col">{html.escape(cell)}</th>' for cell in head)
-    lines = "".join(
-        "<tr>"
-        + "".join(f'<th scope="row"><bdi>{html.escape(cell)}</bdi></th>' for cell in row[:names])
-        + "".join(f"<td>{html.escape(cell)}</td>" for cell in row[names:])
-        + "</tr>"
-        for row in body
+    caption = f"{_TITLE}. {_facts(table)}."
+    columns, pairs = (
+        markup.table(rows[0], rows[1:], names=names, caption=above, kind="dplr-moments")
+        for rows, names, above in ((_columns(table), 1, caption), (_pairs(table), 2, ""))
     )
-    return f'<table class="dplr-moments">{caption}<thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table>'
+    return columns + pairs + markup.sentences(_remarks(table))
+
+
+def as_notebook(table: MomentTable) -> str:
+    """The first lines of both tables with all remarks: those that void the promise above, the others below."""
+    where = "`to_text()`"
+    columns, pairs = _columns(table), _pairs(table)
+    return markup.piece(
+        _TITLE,
+        markup.alarms(table.alarms),
+        markup.paragraph(f"{_facts(table)}."),
+        markup.excerpt(columns[0], columns[1:], "columns", where=where),
+        markup.excerpt(pairs[0], pairs[1:], "correlations", names=2, where=where),
+        markup.sentences(table.notes),
+    )
 
 
 def as_latex(table: MomentTable) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplr._kit import markup
 from dplr.bounds.declared import Bounds
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep
@@ -22,6 +23,7 @@ from dplr.moments.importance import moments_prep
 from dplr.moments.law import cells
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.statement import PrivacyStatement
+from dplr.privacy.words import alarms
 from dplr.problem.losses import SQUARED
 from dplr.problem.problem import Problem
 
@@ -111,6 +113,12 @@ class ReleasedMoments:
     def columns(self) -> tuple[str, ...]:
         """Names of the declared columns, a tuple of str: what targets and predictors are named by."""
         return self.layout.features
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The condition of the promise where there are several parties, as a sentence. Private."""
+        count = len(self.parties)
+        return (f"{count} parties: the promise holds if nobody is in the rows of two.",) if count > 1 else ()
 
     @property
     def n_rows(self) -> int | None:
@@ -397,6 +405,13 @@ class ReleasedMoments:
         """Pickle through a plain dict: a read-only mapping cannot be pickled."""
         fields = (self.bounds, self.layout, self.neighbouring, dict(self.released_), self.parties, self.importance)
         return _made, fields
+
+    def _repr_html_(self) -> str:
+        """Return the names of the columns and the statement for notebooks, what voids it first."""
+        columns = markup.paragraph(f"{len(self.columns):,} columns: {', '.join(self.columns)}.")
+        conditions = map(markup.paragraph, self.conditions)
+        alarm, statement = markup.alarms(alarms(self.privacy_)), markup.facts(self.privacy_.lines, self.privacy_.title)
+        return markup.piece("Released moments", alarm, columns, *conditions, statement)
 
     def __repr__(self) -> str:
         """Return a line."""

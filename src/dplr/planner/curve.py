@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dplr._kit import markup
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -302,8 +304,13 @@ class Curve:
 
         return write_curve(self, path, title=title)
 
-    def __str__(self) -> str:
-        """Return a table, and what was assumed."""
+    @property
+    def _title(self) -> str:
+        return f"Expected error ({self.quantity}) on simulated rows"
+
+    @property
+    def _rows(self) -> list[list[str]]:
+        """Cells, the headings first."""
         heads = ["mechanism", "eps", "delta", "rows", "error", "s.e.", "no privacy", "no model", "kept", "distance"]
         rows = [[*heads, "proved excess"]]
         for point in self.points:
@@ -315,9 +322,19 @@ class Curve:
                 f"{point.n_rows}{suffix}", *(f"{value:.{_DIGITS}g}" for value in errors), f"{point.kept:.0%}",
                 f"{self.typical(point):.3g}", risk,
             ])  # fmt: skip
+        return rows
+
+    def __str__(self) -> str:
+        """Return a table, and what was assumed."""
+        rows = self._rows
         widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
         lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
-        return "\n".join([f"Expected error ({self.quantity}) on simulated rows", *lines, *self.notes()])
+        return "\n".join([self._title, *lines, *self.notes()])
+
+    def _repr_html_(self) -> str:
+        """Return the table for notebooks, and what was assumed."""
+        head, *rows = self._rows
+        return markup.piece(self._title, markup.excerpt(head, rows, "points"), markup.sentences(self.notes()))
 
     def notes(self) -> list[str]:
         """How to read the table, and what was assumed.

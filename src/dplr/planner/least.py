@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from dplr._kit import markup
 from dplr._kit.validation import check_count, check_eps, check_positive, sentence
 from dplr.fitting.curves import AUTO
 from dplr.fitting.planning import PublicFacts, check_promise
@@ -61,10 +62,18 @@ class WidthAnswer:
 
     def __str__(self) -> str:
         """Return the answer, then all widths at it."""
+        return f"{self._title}\n{self.widths}"
+
+    def _repr_html_(self) -> str:
+        """Return the answer for notebooks, then all widths at it."""
+        return markup.piece(self._title, *self.widths.parts)
+
+    @property
+    def _title(self) -> str:
         name = "eps" if self.quantity == "eps" else "number of rows"
         goals = ", ".join(f"{coef} {width:g}" for coef, width in self.target.items())
         tried = f"{self.missed:g} misses it" if self.missed else "nothing below it was tried"
-        return f"Smallest {name}: {self.value:g}, by simulation ({tried}), for widths of {goals}\n{self.widths}"
+        return f"Smallest {name}: {self.value:g}, by simulation ({tried}), for widths of {goals}"
 
 
 def least_of(

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dplr._kit import markup
 from dplr._kit.validation import check_positive, sentence
 from dplr.fitting.curves import AUTO
 from dplr.fitting.planning import PublicFacts, check_promise
@@ -76,15 +77,27 @@ class Answer:
 
     def __str__(self) -> str:
         """Return the answer, how sure it is, and what was assumed."""
+        lines = [self._title, *(f"  {name:10}{text}" for name, text in self._lines)]
+        return "\n".join([*lines, *(f"Assumed: {fact}." for fact in self.assumptions)])
+
+    def _repr_html_(self) -> str:
+        """Return the answer for notebooks, how sure it is, and what was assumed."""
+        assumed = [f"Assumed: {fact}." for fact in self.assumptions]
+        return markup.piece(self._title, markup.facts(self._lines), markup.sentences(assumed))
+
+    @property
+    def _title(self) -> str:
         name = "eps" if self.quantity == "eps" else "number of rows"
         sure = f"surely more than {self.low:g}" if self.low else "perhaps less"
         enough = f"{self.high:g} is surely enough" if math.isfinite(self.high) else "perhaps more is needed"
-        lines = [
-            f"Smallest {name}: {self.value:g}, by simulation ({sure}; {enough}, as far as two standard errors tell)",
-            f"  target    {self.what} of at most {self.target:.4g}",
-            f"  expected  {self.expected:.4g}, standard error {self.standard_error:.2g}",
+        return f"Smallest {name}: {self.value:g}, by simulation ({sure}; {enough}, as far as two standard errors tell)"
+
+    @property
+    def _lines(self) -> list[tuple[str, str]]:
+        return [
+            ("target", f"{self.what} of at most {self.target:.4g}"),
+            ("expected", f"{self.expected:.4g}, standard error {self.standard_error:.2g}"),
         ]
-        return "\n".join([*lines, *(f"Assumed: {fact}." for fact in self.assumptions)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dplr._kit import markup
 from dplr._kit.extras import pandas
 from dplr._kit.validation import capital, check_count, check_eps, sentence
 from dplr.fitting.one_vs_rest import ReleasePlan
@@ -124,13 +125,37 @@ class Widths:
     def __str__(self) -> str:
         """Return one line per coef, those that will be unsaid, and what was assumed."""
         longest = max(len(coef.name) for coef in self.coefficients)
-        lines = [
+        lines = [f"  {coef.name.ljust(longest)}  {_words(coef)}" for coef in self.coefficients]
+        return "\n".join([self._title, *lines, *self.warning, *self._notes])
+
+    def _repr_html_(self) -> str:
+        """Return one line per coef for notebooks, those that will be unsaid, and what was assumed."""
+        return markup.piece("", *self.parts)
+
+    @property
+    def parts(self) -> tuple[markup.Html, ...]:
+        """The parts of a piece of HTML, a tuple. Private."""
+        head = ("", "width", "times that without privacy", "of fits cannot say")
+        rows = [(coef.name, *_cells(coef)) for coef in self.coefficients]
+        return (
+            markup.paragraph(f"{self._title}."),
+            markup.alarms(self.warning),
+            markup.excerpt(head, rows, "coefficients"),
+            markup.sentences(self._notes),
+        )
+
+    @property
+    def _title(self) -> str:
+        return (
             f"Expected width of {100 * LEVEL:g} % intervals, median of {self.fits} simulated fits "
             f"(eps = {self.eps:g}, {self.n_rows:,} rows)"
-        ]
-        lines += [f"  {coef.name.ljust(longest)}  {_words(coef)}" for coef in self.coefficients]
+        )
+
+    @property
+    def _notes(self) -> list[str]:
+        """Widths of merged levels, and what was assumed."""
         merged = [f"Merged into one level, {coef.name}: {_words(coef)}." for coef in self.merged]
-        return "\n".join([*lines, *self.warning, *merged, *(f"Assumed: {fact}." for fact in self.assumptions)])
+        return [*merged, *(f"Assumed: {fact}." for fact in self.assumptions)]
 
     @property
     def warning(self) -> tuple[str, ...]:
@@ -215,32 +240,58 @@ class WidthTable:
 
     def __str__(self) -> str:
         """Return one line per coefficient with a column per setting, and what was assumed."""
-        first = self.settings[0]
-        heads = [f"{setting.n_rows:,} rows, eps {setting.eps:g}" for setting in self.settings]
-        names = list(dict.fromkeys(coef.name for setting in self.settings for coef in setting.coefficients))
-        columns = [{coef.name: _shown(coef.width) for coef in setting.coefficients} for setting in self.settings]
-        longest = max(map(len, names))
-        lines = [f"Expected width of {100 * LEVEL:g} % intervals, median of {first.fits} simulated fits"]
-        lines.append("  ".join([" " * (longest + 2), *heads]).rstrip())
-        for name in names:
-            cells = (column.get(name, "").rjust(len(head)) for column, head in zip(columns, heads, strict=True))
+        heads, rows = self._heads, self._rows
+        longest = max(len(row[0]) for row in rows)
+        lines = [self._title, "  ".join([" " * (longest + 2), *heads]).rstrip()]
+        for name, *widths in rows:
+            cells = (width.rjust(len(head)) for width, head in zip(widths, heads, strict=True))
             lines.append("  ".join([f"  {name.ljust(longest)}", *cells]))
-        for head, setting in zip(heads, self.settings, strict=True):
-            lines += [f"{head}: {sentence}" for sentence in setting.warning]
-        assumed = dict.fromkeys(fact for setting in self.settings for fact in setting.assumptions)
-        return "\n".join([*lines, *(f"Assumed: {fact}." for fact in assumed)])
+        return "\n".join([*lines, *self._warnings, *self._assumed])
+
+    def _repr_html_(self) -> str:
+        """Return one line per coefficient for notebooks, those that will be unsaid, and what was assumed."""
+        widths = markup.excerpt(["", *self._heads], self._rows, "coefficients")
+        return markup.piece(self._title, markup.alarms(self._warnings), widths, markup.sentences(self._assumed))
+
+    @property
+    def _title(self) -> str:
+        return f"Expected width of {100 * LEVEL:g} % intervals, median of {self.settings[0].fits} simulated fits"
+
+    @property
+    def _heads(self) -> list[str]:
+        return [f"{setting.n_rows:,} rows, eps {setting.eps:g}" for setting in self.settings]
+
+    @property
+    def _rows(self) -> list[list[str]]:
+        """The name of each coefficient, and its width in each setting."""
+        names = dict.fromkeys(coef.name for setting in self.settings for coef in setting.coefficients)
+        columns = [{coef.name: _cells(coef)[0] for coef in setting.coefficients} for setting in self.settings]
+        return [[name, *(column.get(name, "") for column in columns)] for name in names]
+
+    @property
+    def _warnings(self) -> list[str]:
+        pairs = zip(self._heads, self.settings, strict=True)
+        return [f"{head}: {sentence}" for head, setting in pairs for sentence in setting.warning]
+
+    @property
+    def _assumed(self) -> list[str]:
+        facts = dict.fromkeys(fact for setting in self.settings for fact in setting.assumptions)
+        return [f"Assumed: {fact}." for fact in facts]
+
+
+def _cells(coef: Width) -> tuple[str, str, str]:
+    """The width of one coefficient, its ratio to that without privacy, and how often there is none."""
+    if not math.isfinite(coef.width):
+        return "cannot say", "", f"{coef.unsaid:.0%}"
+    return f"{coef.width:.3g}", f"{coef.width / coef.plain:.2g}", f"{coef.unsaid:.0%}" if coef.unsaid > 0 else ""
 
 
 def _words(coef: Width) -> str:
     """The width of one coefficient, and how often there is none."""
-    if not math.isfinite(coef.width):
-        return "cannot say"
-    unsaid = f"; {coef.unsaid:.0%} of fits cannot say" if coef.unsaid > 0 else ""
-    return f"{coef.width:.3g}, {coef.width / coef.plain:.2g} times that without privacy{unsaid}"
-
-
-def _shown(width: float) -> str:
-    return f"{width:.3g}" if math.isfinite(width) else "cannot say"
+    width, ratio, unsaid = _cells(coef)
+    if not ratio:
+        return width
+    return f"{width}, {ratio} times that without privacy" + (f"; {unsaid} of fits cannot say" if unsaid else "")
 
 
 @dataclass(frozen=True, eq=False, slots=True)

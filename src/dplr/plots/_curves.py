@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dplr._kit.validation import check_count, sentence
 from dplr.plots._drawing import QUIET, WIDTH, color_of, figure, legend, marker_of, short, tidy
@@ -21,7 +22,7 @@ _ACROSS = 3  # pictures side by side
 _HEIGHT = 2.1  # inches of one
 
 
-def plot_curves(est: Any, *, level: float | None = 0.95, most: int = 12) -> Figure:
+def plot_curves(est: Any, *, level: float | None = 0.95, most: int = 12) -> NDArray[Any]:
     """Draw the effect of each number as a curve, with a band where the release has intervals.
 
     Parameters
@@ -35,9 +36,9 @@ def plot_curves(est: Any, *, level: float | None = 0.95, most: int = 12) -> Figu
 
     Returns
     -------
-    matplotlib.figure.Figure
-        One picture for each column, the one that varies most first, all with the same vertical scale. Curves are less
-        their mean over the bounds.
+    ndarray of matplotlib.axes.Axes, of shape (n_drawn,)
+        One picture for each column on a new figure of pyplot's, the one that varies most first, all with the same
+        vertical scale. Curves are less their mean over the bounds.
 
     Raises
     ------
@@ -61,7 +62,7 @@ def plot_curves(est: Any, *, level: float | None = 0.95, most: int = 12) -> Figu
     >>> X = np.random.default_rng(0).uniform(0, 10, (20_000, 2))
     >>> bounds = dplr.Bounds([(0, 10), (0, 10)], target=(0, 5))
     >>> est = dplr.fit(X, abs(X[:, 0] - 5), model="linear", bounds=bounds, curves=8, eps=1.0)
-    >>> [ax.get_title() for ax in plots.plot_curves(est).axes]
+    >>> [ax.get_title() for ax in plots.plot_curves(est)]
     ['column 0', 'column 1']
     """
     model, most = read_model(est), check_count("most", most)
@@ -72,12 +73,12 @@ def plot_curves(est: Any, *, level: float | None = 0.95, most: int = 12) -> Figu
     across = min(_ACROSS, len(names))
     down = math.ceil(len(names) / across)
     drawing = figure("plot_curves", WIDTH, 0.6 + _HEIGHT * down)
-    draw_curves(drawing, curves, names)
+    every = draw_curves(drawing, curves, names)
     drawing.suptitle(f"{curves.estimand} ({loss_words(model.statement)})", fontsize="medium")
-    return drawing
+    return every  # a figure would be shown twice in a notebook: as a result, and by pyplot
 
 
-def draw_curves(drawing: Figure, curves: Curves, names: list[str]) -> None:
+def draw_curves(drawing: Figure, curves: Curves, names: list[str]) -> NDArray[Any]:
     """One picture for each of these columns."""
     across = min(_ACROSS, len(names))
     every = drawing.subplots(math.ceil(len(names) / across), across, sharey=True, squeeze=False).ravel()
@@ -86,6 +87,7 @@ def draw_curves(drawing: Figure, curves: Curves, names: list[str]) -> None:
         ax.set_title(short(name), loc="center", fontsize="small", parse_math=False)
     for ax in every[len(names) :]:
         ax.remove()
+    return every[: len(names)]
 
 
 def draw_column(ax: Axes, curves: Sequence[ColumnCurve]) -> None:

@@ -11,11 +11,12 @@ from importlib import metadata
 from types import MappingProxyType
 from typing import Any
 
+from dplr._kit import markup
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
 from dplr.privacy.law import Law
 from dplr.privacy.unit import ROW, Unit
-from dplr.privacy.words import brief
+from dplr.privacy.words import alarms, brief
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,10 +276,18 @@ class PrivacyStatement:
         """
         return brief(self)
 
+    @property
+    def title(self) -> str:
+        """Mechanism and version, as a heading."""
+        return f"Privacy statement ({self.mechanism}, dplr {self.version})"
+
     def __str__(self) -> str:
         """Return the statement as readable lines."""
-        head = f"Privacy statement ({self.mechanism}, dplr {self.version})"
-        return "\n".join([head, *(_line(name, text) for name, text in self.lines)])
+        return "\n".join([self.title, *(_line(name, text) for name, text in self.lines)])
+
+    def _repr_html_(self) -> str:
+        """Return the statement for notebooks, what voids it first."""
+        return markup.piece(self.title, markup.alarms(alarms(self)), markup.facts(self.lines))
 
 
 def _line(name: str, text: str) -> str:

@@ -7,8 +7,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dplr._kit import markup
 from dplr._kit.validation import sentence
 from dplr.privacy.statement import PrivacyStatement, Release
+from dplr.privacy.words import alarms
 from dplr.problem.outlook import Outlook
 from dplr.problem.problem import Problem
 
@@ -27,9 +29,10 @@ class Settings(ABC):
         """Whether a pass reads a random batch of the rows, which must then be in memory."""
         return False
 
+    @property
     @abstractmethod
-    def __str__(self) -> str:
-        """One line of a printed plan."""
+    def line(self) -> tuple[str, str]:
+        """Their line of a plan: a label and a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,16 +122,33 @@ class Plan:
             raise TypeError(sentence("ledger", "must be a dplr.Ledger or the path of one", ledger))
         return budget.price(self.statement, fits=fits)
 
+    @property
+    def _title(self) -> str:
+        return f"Plan: {self.problem.loss.label} loss, {self.problem.geometry.d} features"
+
+    @property
+    def _lines(self) -> list[tuple[str, str]]:
+        """The plan beside the statement: labels and texts."""
+        l2 = "chosen by the mechanism from public facts" if self.problem.l2 is None else f"{self.problem.l2:g}"
+        lines = [("scaled rows", str(self.problem.geometry)), ("l2", l2)]
+        return lines if self.settings is None else [*lines, self.settings.line]
+
+    @property
+    def _doubts(self) -> list[str]:
+        """The outlook, where noise drowns the fit."""
+        return [str(self.outlook)] if self.outlook is not None and self.outlook.drowned else []
+
     def __str__(self) -> str:
         """Return the plan as readable lines."""
-        l2 = "chosen by the mechanism from public facts" if self.problem.l2 is None else f"{self.problem.l2:g}"
-        lines = [
-            f"Plan: {self.problem.loss.label} loss, {self.problem.geometry.d} features",
-            f"  scaled rows   {self.problem.geometry}",
-            f"  l2            {l2}",
-        ]
-        if self.settings is not None:
-            lines.append(f"  {self.settings}")
-        if self.outlook is not None and self.outlook.drowned:
-            lines += textwrap.wrap(f"  outlook       {self.outlook}", 110, subsequent_indent=" " * 16)
+        lines = [self._title, *(f"  {name:14}{text}" for name, text in self._lines)]
+        for doubt in self._doubts:
+            lines += textwrap.wrap(f"  outlook       {doubt}", 110, subsequent_indent=" " * 16)
         return "\n".join([*lines, str(self.statement)])
+
+    def _repr_html_(self) -> str:
+        """Return the plan for notebooks, with what speaks against it first."""
+        statement = self.statement
+        doubts = markup.alarms([*self._doubts, *alarms(statement)])
+        return markup.piece(
+            self._title, doubts, markup.facts(self._lines), markup.facts(statement.lines, statement.title)
+        )

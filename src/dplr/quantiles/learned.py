@@ -8,11 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from dplr._kit import markup
 from dplr._kit.validation import sentence
 from dplr.bounds.declared import Bounds
 from dplr.bounds.provenance import KEY, Provenance
 from dplr.bounds.toml import key_of
 from dplr.privacy.statement import PrivacyStatement
+from dplr.privacy.words import alarms
 from dplr.quantiles.grid import EPOCH, Kind
 
 
@@ -76,17 +78,26 @@ class LearnedColumn:
             return {"levels": list(self.levels)}
         return {"lower": self.lower, "upper": self.upper}
 
-    def __str__(self) -> str:
-        """Return the column in a line."""
+    @property
+    def _words(self) -> str:
+        """Its bounds or levels."""
         if self.reason:
-            return f"{self.name}: cannot say: {self.reason}"
+            return f"cannot say: {self.reason}"
         if self.kind == Kind.LEVELS:
-            return f"{self.name}: levels {', '.join(self.levels)}"
+            return f"levels {', '.join(self.levels)}"
         ends = f"{self._shown(self.lower)} to {self._shown(self.upper)}"
         if self.outside is None:
-            return f"{self.name}: {ends}, a flag"
+            return f"{ends}, a flag"
         noise = f"{100 * self.outside:.1f} % of the records outside, +- {100 * self.outside_noise:.1f} % by noise"
-        return f"{self.name}: {ends} ({noise})"
+        return f"{ends} ({noise})"
+
+    def __str__(self) -> str:
+        """Return the column in a line."""
+        return f"{self.name}: {self._words}"
+
+    def _repr_html_(self) -> str:
+        """Return the column for notebooks."""
+        return markup.piece("", markup.paragraph(str(self)))
 
     def _shown(self, end: float | None) -> str:
         if self.kind == Kind.DATE and end is not None:
@@ -228,11 +239,19 @@ class LearnedBounds:
                 file.write(text)
         return text
 
+    @property
+    def _title(self) -> str:
+        head = f"Bounds learned at eps = {self.privacy_.eps:g}, delta = {self.privacy_.delta:g}"
+        return f"{head}; {100 * self.share:g} % of the records may lie beyond each bound"
+
     def __str__(self) -> str:
         """Return a line for each column."""
-        head = f"Bounds learned at eps = {self.privacy_.eps:g}, delta = {self.privacy_.delta:g}"
-        limit = f"{100 * self.share:g} % of the records may lie beyond each bound"
-        return "\n".join([f"{head}; {limit}", *(f"  {column}" for column in self.columns)])
+        return "\n".join([self._title, *(f"  {column}" for column in self.columns)])
+
+    def _repr_html_(self) -> str:
+        """Return a line for each column for notebooks, what voids the promise first."""
+        lines = markup.facts((column.name, column._words) for column in self.columns)
+        return markup.piece(self._title, markup.alarms(alarms(self.privacy_)), lines)
 
 
 def _in_a_line(text: str) -> str:

@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from dplr._kit import markup
 from dplr._kit.extras import pandas
+from dplr._kit.markup import printable
 from dplr.inference.determination import Squares, deviation_ratio, inflation
 from dplr.inference.intervals import check_level
 from dplr.inference.slope import mean_slope
 from dplr.privacy.estimand import Estimand
 from dplr.summary.columns import INTERCEPT
-from dplr.summary.render import CANNOT_SAY, decimals, filled, printable, rounded
+from dplr.summary.render import CANNOT_SAY, decimals, filled, rounded
 from dplr.summary.subject import Equation, Subject, lines_of
 from dplr.summary.table import Line
 
@@ -108,12 +110,9 @@ class ColumnStatistics:
 
     def __str__(self) -> str:
         """Return the numbers as a table, and what they mean."""
-        several = any(line.label for line in self.lines)
-        head = [*(["class"] if several else []), self.kind, "estimate", f"{100 * self.level:g} % interval"]
-        most = _INFLATION_DIGITS if self.kind == INFLATION else _DIGITS
-        rows = [head, *([*([line.label] if several else []), *_cells(line, most)] for line in self.lines)]
-        widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
-        flush = len(head) - 2
+        rows = self._rows
+        widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+        flush = len(rows[0]) - 2
         lines = [
             "  ".join(
                 cell.ljust(width) if k < flush else cell.rjust(width)
@@ -121,9 +120,31 @@ class ColumnStatistics:
             ).rstrip()
             for row in rows
         ]
-        against = ["Each class against all others."] if several else []
+        return "\n".join([*lines, *(line for text in self._notes for line in filled(text))])
+
+    def _repr_html_(self) -> str:
+        """Return the numbers for notebooks, and what they mean."""
+        head, *rows = self._rows
+        shown = markup.excerpt(head, rows, "lines", names=len(head) - 2)
+        return markup.piece("", shown, *map(markup.paragraph, self._notes))
+
+    @property
+    def _several(self) -> bool:
+        return any(line.label for line in self.lines)
+
+    @property
+    def _rows(self) -> list[list[str]]:
+        """Cells, the headings first."""
+        head = [*(["class"] if self._several else []), self.kind, "estimate", f"{100 * self.level:g} % interval"]
+        most = _INFLATION_DIGITS if self.kind == INFLATION else _DIGITS
+        return [head, *([*([line.label] if self._several else []), *_cells(line, most)] for line in self.lines)]
+
+    @property
+    def _notes(self) -> list[str]:
+        """The meaning of the numbers, and why there are none."""
+        against = ["Each class against all others."] if self._several else []
         reason = [f"{CANNOT_SAY[0].upper()}{CANNOT_SAY[1:]}: {self.obstacle}."] if self.obstacle else []
-        return "\n".join([*lines, *(line for text in (*against, *reason, self.note) for line in filled(text))])
+        return [*against, *reason, self.note]
 
     def to_frame(self) -> Any:
         """Return a pandas data frame, one row per column of the model.

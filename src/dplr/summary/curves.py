@@ -10,6 +10,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from dplr._kit import markup
 from dplr._kit.extras import pandas
 from dplr._kit.validation import describe, sentence
 from dplr.bounds.curves import Curve
@@ -80,13 +81,26 @@ class ColumnCurve:
         group = f" for {self.group}" if self.group else ""
         return self.column + group + (f" ({self.label})" if self.label else "")
 
+    @property
+    def _rows(self) -> list[tuple[str, str, str]]:
+        """Knot, effect and band as text; no band where there is none, or where the effect cannot be said."""
+        rows = []
+        for k, (knot, value) in enumerate(zip(self.knots, self.values, strict=True)):
+            if math.isfinite(value):
+                band = f"[{self.low[k]:.4g}, {self.high[k]:.4g}]" if self.low else ""
+                rows.append((f"{knot:.6g}", f"{value:.4g}", band))
+            else:
+                rows.append((f"{knot:.6g}", CANNOT_SAY, ""))
+        return rows
+
     def __str__(self) -> str:
         """Return a line for each knot."""
-        lines = [self.title]
-        for k, (knot, value) in enumerate(zip(self.knots, self.values, strict=True)):
-            ends = f"  [{self.low[k]:.4g}, {self.high[k]:.4g}]" if self.low else ""
-            lines.append(f"  {knot:>10.6g}  " + (f"{value:>10.4g}{ends}" if math.isfinite(value) else CANNOT_SAY))
-        return "\n".join(lines)
+        lines = [f"  {knot:>10}  {value:>10}  {band}".rstrip() for knot, value, band in self._rows]
+        return "\n".join([self.title, *lines])
+
+    def _repr_html_(self) -> str:
+        """Return a line for each knot, for notebooks."""
+        return markup.piece(self.title, markup.excerpt(_heads([self]), self._rows, "knots"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,10 +220,24 @@ class Curves(Sequence[ColumnCurve]):
             largest[curve.column] = max(largest.get(curve.column, 0.0), curve.variation)
         return dict(sorted(largest.items(), key=lambda pair: -pair[1]))
 
+    @property
+    def _title(self) -> str:
+        return f"{self.estimand}, less its mean over the bounds, at each knot"
+
     def __str__(self) -> str:
         """Return the curves as text."""
-        head = f"{self.estimand}, less its mean over the bounds, at each knot"
-        return "\n".join([head, *map(str, self.curves), *([self.bands] if self.bands else [])])
+        return "\n".join([self._title, *map(str, self.curves), *([self.bands] if self.bands else [])])
+
+    def _repr_html_(self) -> str:
+        """Return the curves for notebooks, the one with the largest variation first."""
+        bands = markup.paragraph(self.bands) if self.bands else markup.NOTHING
+        rows = [(curve.title, *cells) for curve in self.curves for cells in curve._rows]
+        return markup.piece(self._title, markup.excerpt(["", *_heads(self.curves)], rows, "knots"), bands)
+
+
+def _heads(curves: Sequence[ColumnCurve]) -> list[str]:
+    """Headings of their knots; of bands where there are any."""
+    return ["knot", "effect", *(["band"] if any(curve.low for curve in curves) else [])]
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import html
 import io
 import math
 import textwrap
@@ -12,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dplr._kit import markup
+from dplr._kit.markup import printable
 from dplr.bounds.kinds import short
 from dplr.inference.intervals import DECLARED, NARROWLY
 
@@ -105,11 +106,6 @@ def _released(line: Line) -> list[str]:
         return [rounded(line.estimate, places), rounded(line.noise, places)]
     digits = 2 if math.isnan(line.noise) else _EXACT
     return [rounded(line.estimate, decimals(abs(line.estimate), digits)), ""]
-
-
-def printable(text: str) -> str:
-    """Text whose characters are all seen: names come from others, and could steer what shows them."""
-    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
 def _facts(table: Summary) -> str:
@@ -251,21 +247,21 @@ def padded(cell: str, width: int, flush_left: bool) -> str:
 
 def as_html(table: Summary) -> str:
     """One table and a list, without styles of their own."""
-    classes = 2 if _classes(table) else 1
-    top = "".join(f'<th scope="col">{html.escape(head)}</th>' for head in heads(table))
-    rows = "".join(
-        "<tr>"
-        + "".join(f'<th scope="row"><bdi>{html.escape(cell)}</bdi></th>' for cell in row[:classes])
-        + "".join(f"<td>{html.escape(cell)}</td>" for cell in row[classes:])
-        + "</tr>"
-        for row in cells(table)
-    )
-    facts = f"{_facts(table)}. {_about(table)}"
-    remarks = "".join(f"<li>{html.escape(remark)}</li>" for remark in _remarks(table))
-    return (
-        f'<table class="dplr-summary"><caption>{html.escape(table.title)}. {html.escape(facts)}</caption>'
-        f"<thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table><ul>{remarks}</ul>"
-    )
+    caption = f"{table.title}. {_facts(table)}. {_about(table)}"
+    names = 2 if _classes(table) else 1
+    shown = markup.table(heads(table), cells(table), names=names, caption=caption, kind="dplr-summary")
+    return shown + markup.sentences(_remarks(table))
+
+
+def as_notebook(table: Summary) -> str:
+    """The first lines with all remarks: those that void the promise above the table, the others below."""
+    rows = markup.excerpt(
+        heads(table), cells(table), "coefficients", names=2 if _classes(table) else 1, hidden=table.omitted,
+        where="`to_text()`",
+    )  # fmt: skip
+    below = [remark for remark in _remarks(table) if remark not in table.alarms]
+    about = markup.paragraph(f"{_facts(table)}. {_about(table)}")
+    return markup.piece(table.title, markup.alarms(table.alarms), about, rows, markup.sentences(below))
 
 
 def as_latex(table: Summary) -> str:

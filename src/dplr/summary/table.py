@@ -263,7 +263,8 @@ class Summary:
         return render.as_brief(self)
 
     def _repr_html_(self) -> str:
-        return self.to_html()
+        """Return the first coefficients and all notes for notebooks."""
+        return render.as_notebook(self)
 
     def to_text(self) -> str:
         """Return the whole table as text, with all notes.

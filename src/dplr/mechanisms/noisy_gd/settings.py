@@ -50,11 +50,13 @@ class Descent(Settings):
         """Whether a step reads a Poisson batch."""
         return self.rate_units != RATE_UNITS
 
-    def __str__(self) -> str:
+    @property
+    def line(self) -> tuple[str, str]:
+        """Steps, rows and clip."""
         rows = f"Poisson batches of {self.rows:.6g} rows expected" if self.samples_rows else "all rows"
         rows += ", standardised" if self.standardised else ""
-        return (
-            f"descent       {self.steps} steps of rate {self.learning_rate:.6g} over {rows}, "
+        return "descent", (
+            f"{self.steps} steps of rate {self.learning_rate:.6g} over {rows}, "
             f"momentum {self.momentum:.6g}, clip {self.clip:.6g}, the last {self.tail} averaged"
         )
 

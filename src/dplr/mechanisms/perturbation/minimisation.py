@@ -91,10 +91,12 @@ class Minimisation(Settings):
         ridges = {self.ridge / weight**2 for weight in self.weights or (1.0,)}
         return (min(ridges), max(ridges)) if len(ridges) > 1 else (self.ridge,)
 
-    def __str__(self) -> str:
+    @property
+    def line(self) -> tuple[str, str]:
+        """The ridge, and how far from the minimum a solution may be."""
         certified = f"certified within {self.tolerance / self.ridge:.3g} of the minimum"
         ridge = " to ".join(f"{value:.6g}" for value in self.ridges)
-        return f"minimisation  ridge {ridge} on the sum objective, {certified}"
+        return "minimisation", f"ridge {ridge} on the sum objective, {certified}"
 
 
 def check(problem: Problem, mechanism: str) -> int:
