@@ -9,7 +9,7 @@ SOURCES := pyproject.toml meson.build meson.options $(shell find src -type f -no
 # Tests run on all cores at once: threads of a linear algebra library would only wait for each other, and burn a core.
 test thorough oracle checked planted sanitized threads soak fuzz: export OMP_NUM_THREADS := 1
 
-.PHONY: demo test thorough oracle spark ray floors checked sanitized threads fuzz soak mutate planted lint faults bench bench-peers bench-opacus papers papers-peers docs docs-links wheel wheels source bits bits-arm64 bits-s390x clean
+.PHONY: demo test thorough oracle spark ray floors checked sanitized threads fuzz soak mutate planted lint faults bench bench-peers bench-opacus papers papers-peers docs docs-links wheel wheels reproducible source bits bits-arm64 bits-s390x clean
 demo: $(VENV)/.demo
 	$(BIN)/python -m dplr.demo
 test: $(VENV)/.test
@@ -106,6 +106,8 @@ docs: $(DOCS)/.docs
 	$(DOCS)/bin/python docs/site/build.py build/docs/html
 docs-links: $(DOCS)/.docs
 	$(DOCS)/bin/python docs/site/build.py --links build/docs/html
+# Files in archives have the time of the last commit.
+wheel source: export SOURCE_DATE_EPOCH = $(shell git log -1 --format=%ct)
 wheel: $(VENV)/.test
 	$(BIN)/python -m build
 # Wheels as they are published, in dist/wheels, each tried in bare environments of the interpreters that are here:
@@ -113,6 +115,9 @@ wheel: $(VENV)/.test
 PYTHONS ?= python3.11 python3.12 python3.13 python3.14 python3.14t python3.15 python3.15t
 wheels: $(VENV)-wheels/.tools
 	$(VENV)-wheels/bin/python -m bench.wheels $(PYTHONS) $(if $(SUITE),--suite $(SUITE))
+# The last commit built twice, in two folders: archives with other hashes are a fault.
+reproducible: $(VENV)-wheels/.tools
+	$(VENV)-wheels/bin/python -m bench.wheels.reproducible
 # The source distribution builds without git and without an index, as distributors do it.
 source: $(VENV)-wheels/.tools
 	rm -rf build/source && mkdir -p build/source
@@ -172,7 +177,7 @@ $(VENV)-peers/.peers:
 	$(VENV)-peers/bin/python -m pip install diffprivlib==0.6.6 scikit-learn==1.7.2 "scipy<1.18"
 	@touch $@
 $(VENV)-opacus/.opacus:
-	$(PY) -m venv $(VENV)-opacus $(VENV)-wheels
+	$(PY) -m venv $(VENV)-opacus
 	$(VENV)-opacus/bin/python -m pip install torch==2.13.0 numpy scipy opt-einsum
 	$(VENV)-opacus/bin/python -m pip install --no-deps opacus==1.6.0
 	@touch $@

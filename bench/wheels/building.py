@@ -15,9 +15,9 @@ TOOLS = Path(sys.executable).parent
 ONE_VERSION = "-Csetup-args=-Dpython.allow_limited_api=false"
 
 
-def build_all(free_threaded: Sequence[str], out: Path) -> list[Path]:
+def build_all(free_threaded: Sequence[str], out: Path, source: Path = ROOT) -> list[Path]:
     """The source distribution, and of it a wheel for CPython 3.11 and later and one for each free-threaded Python."""
-    run(sys.executable, "-m", "build", "--sdist", "--outdir", str(out), str(ROOT))
+    run(sys.executable, "-m", "build", "--sdist", "--outdir", str(out), str(source))
     archive = newest(out, "*.tar.gz")
     made = [build(sys.executable, archive, out)]
     made += [build(python, archive, out, ONE_VERSION) for python in free_threaded]
@@ -48,6 +48,12 @@ def newest(folder: Path, pattern: str) -> Path:
 
 
 def run(*command: str) -> None:
-    """Run a tool of this environment, or end."""
+    """Run a tool of this environment, or end. Files in archives have the time of the last commit."""
     path = f"{TOOLS}{os.pathsep}{os.environ['PATH']}"
-    subprocess.run(command, env={**os.environ, "PATH": path}, check=True)
+    subprocess.run(command, env={"SOURCE_DATE_EPOCH": last_commit(), **os.environ, "PATH": path}, check=True)
+
+
+def last_commit() -> str:
+    """Seconds from 1970 to the last commit."""
+    command = ["git", "log", "-1", "--format=%ct"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
