@@ -107,7 +107,7 @@ docs: $(DOCS)/.docs
 docs-links: $(DOCS)/.docs
 	$(DOCS)/bin/python docs/site/build.py --links build/docs/html
 # Files in archives have the time of the last commit.
-wheel source: export SOURCE_DATE_EPOCH = $(shell git log -1 --format=%ct)
+wheel: export SOURCE_DATE_EPOCH = $(shell git log -1 --format=%ct)
 wheel: $(VENV)/.test
 	$(BIN)/python -m build
 # Wheels as they are published, in dist/wheels, each tried in bare environments of the interpreters that are here:
@@ -121,7 +121,7 @@ reproducible: $(VENV)-wheels/.tools
 # The source distribution builds without git and without an index, as distributors do it.
 source: $(VENV)-wheels/.tools
 	rm -rf build/source && mkdir -p build/source
-	$(VENV)-wheels/bin/python -m build --sdist --outdir build/source
+	$(VENV)-wheels/bin/python -m bench.wheels.building build/source
 	folder=$$(mktemp -d) && tar -x -f build/source/dplr-*.tar.gz -C $$folder --strip-components 1 && \
 		PATH="$(abspath $(VENV)-wheels/bin):/usr/bin:/bin" python -m pip wheel --no-deps --no-index --no-build-isolation \
 		--wheel-dir build/source $$folder && rm -rf $$folder

@@ -1,4 +1,9 @@
-"""Source distribution and wheels for Linux: built, repaired, stripped and checked."""
+"""Source distribution and wheels for Linux: built, repaired, stripped and checked.
+
+    python -m bench.wheels.building FOLDER
+
+makes the source distribution of the last commit, as it is published.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,7 @@ import os
 import platform
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,12 +23,25 @@ ONE_VERSION = "-Csetup-args=-Dpython.allow_limited_api=false"
 
 def build_all(free_threaded: Sequence[str], out: Path, source: Path = ROOT) -> list[Path]:
     """The source distribution, and of it a wheel for CPython 3.11 and later and one for each free-threaded Python."""
-    run(sys.executable, "-m", "build", "--sdist", "--outdir", str(out), str(source))
-    archive = newest(out, "*.tar.gz")
+    archive = source_distribution(out, source)
     made = [build(sys.executable, archive, out)]
     made += [build(python, archive, out, ONE_VERSION) for python in free_threaded]
     check(archive, made)
     return made
+
+
+def source_distribution(out: Path, source: Path = ROOT) -> Path:
+    """The last commit, with the links of its README as addresses: a package page shows it, where no file lies beside.
+
+    They are written in a copy, and committed there: a source distribution is made of commits.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        copy = Path(name, "source")
+        git(Path(name), "clone", "-q", str(source), str(copy))
+        run(sys.executable, str(copy / "docs" / "site" / "package_page.py"))
+        git(copy, "commit", "-q", "-a", "-m", "Links for a package page")
+        run(sys.executable, "-m", "build", "--sdist", "--outdir", str(out), str(copy))
+    return newest(out, "*.tar.gz")
 
 
 def build(python: str, archive: Path, out: Path, *options: str) -> Path:
@@ -53,7 +72,18 @@ def run(*command: str) -> None:
     subprocess.run(command, env={"SOURCE_DATE_EPOCH": last_commit(), **os.environ, "PATH": path}, check=True)
 
 
+def git(folder: Path, *command: str) -> None:
+    """Run git in a folder, in the name of nobody and at the time of the last commit."""
+    who = {"NAME": "dplr", "EMAIL": "dplr@example.org", "DATE": f"@{last_commit()} +0000"}
+    names = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in who.items()}
+    subprocess.run(["git", *command], cwd=folder, env={**os.environ, **names}, check=True)
+
+
 def last_commit() -> str:
     """Seconds from 1970 to the last commit."""
     command = ["git", "log", "-1", "--format=%ct"]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+
+
+if __name__ == "__main__":
+    source_distribution(Path(sys.argv[1]).resolve())
