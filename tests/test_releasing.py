@@ -1,0 +1,129 @@
+"""A release: tags that may be published, files that are counted, builds that are compared, and versions in recipes."""
+
+import importlib
+import pathlib
+import subprocess
+import tarfile
+import zipfile
+
+import pytest
+
+from bench.wheels import reproducible
+
+ROOT = pathlib.Path(__file__).parents[1]
+pytestmark = pytest.mark.skipif(not (ROOT / ".ci").is_dir(), reason="not in a checkout")
+
+
+@pytest.fixture
+def script(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / ".ci"))
+    return importlib.import_module
+
+
+def git(folder, *command):
+    identity = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
+    subprocess.run(["git", *identity, *command], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def tagged(tmp_path):
+    """A repository whose main has one commit, and a branch one more; both have the tag of the version."""
+    git(tmp_path, "init", "-q", "-b", "main")
+    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "first")
+    git(tmp_path, "checkout", "-q", "-b", "aside")
+    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "second")
+    return tmp_path
+
+
+@pytest.mark.parametrize(("branch", "tag", "words"), [
+    ("main", "v{}", []), ("aside", "v{}", ["must be on main"]), ("main", "v{}.1", ["must be v"]),
+    ("aside", "{}", ["must be v", "must be on main"]),
+])  # fmt: skip
+def test_a_tag_is_the_version_and_on_main(script, tagged, branch, tag, words):
+    tagged_commits = script("tagged")
+    name = tag.format(tagged_commits.version())
+    git(tagged, "tag", name, branch)
+    found = tagged_commits.faults(name, tagged, "main")
+    assert len(found) == len(words)
+    assert all(word in sentence for word, sentence in zip(words, found, strict=True))
+
+
+def names_of_a_release(artifacts):
+    return [pattern.replace("macosx_*", "macosx_11_0").replace("*", "_2_28") for pattern in artifacts.patterns()]
+
+
+def test_a_release_has_a_wheel_of_each_kind_on_each_platform(script):
+    names = names_of_a_release(script("artifacts"))
+    wheels = [name.split("-", 2)[2] for name in names if name.endswith(".whl")]
+    kinds = {"-".join(name.split("-")[:2]) for name in wheels}
+    assert kinds == {"cp311-abi3", "cp314-cp314t", "cp315-cp315t"}
+    runners = 5
+    assert len(set(wheels)) == len(kinds) * runners
+    assert len(names) == len(wheels) + 1
+
+
+def test_files_of_a_release_are_counted(script):
+    artifacts = script("artifacts")
+    names = names_of_a_release(artifacts)
+    assert artifacts.faults(names) == []
+    assert [sentence[:14] for sentence in artifacts.faults(names[1:])] == ["one file must "]
+    assert artifacts.faults([*names, "dplr-9.9-py3-none-any.whl"]) == [
+        "dplr-9.9-py3-none-any.whl is no file of a release"
+    ]
+    twice = names[1].replace("manylinux_2_28", "manylinux_2_17")
+    assert "got ['dplr-" in artifacts.faults([*names, twice])[0]
+
+
+def test_hashes_are_written_of_a_whole_release_alone(script, tmp_path):
+    artifacts = script("artifacts")
+    folder, out = tmp_path / "dist", tmp_path / "SHA256SUMS"
+    folder.mkdir()
+    names = names_of_a_release(artifacts)
+    for name in names[1:]:
+        (folder / name).write_text(name)
+    assert artifacts.main(folder, out) == 1
+    assert not out.exists()
+    (folder / names[0]).write_text("source")
+    assert artifacts.main(folder, out) == 0
+    assert sorted(line.split("  ")[1] for line in out.read_text().splitlines()) == sorted(names)
+    assert "41cf6794ba4200b839c53531555f0f3998df4cbb01a4d5cb0b94e3ca5e23947d  dplr-" in out.read_text()
+
+
+def wheel(folder, content=b"code", time=(2026, 1, 1, 0, 0, 0), mode=0o644, names=("a.py", "b.so")):
+    folder.mkdir(exist_ok=True)
+    path = folder / "dplr-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as packed:
+        for name in names:
+            info = zipfile.ZipInfo(name, time)
+            info.external_attr = mode << 16
+            packed.writestr(info, content if name == "b.so" else b"")
+    return path
+
+
+@pytest.mark.parametrize(("other", "sentence"), [
+    ({}, []), ({"content": b"kode"}, ["content of b.so"]), ({"names": ("b.so", "a.py")}, ["order of members"]),
+    ({"time": (2026, 1, 1, 0, 0, 2)}, ["time of a.py", "time of b.so"]), ({"names": ("a.py",)}, ["b.so is in one"]),
+    ({"mode": 0o600}, ["mode of a.py", "mode of b.so"]),
+])  # fmt: skip
+def test_members_that_differ_between_two_builds_are_named(tmp_path, other, sentence):
+    first, second = wheel(tmp_path / "first"), wheel(tmp_path / "second", **other)
+    found = reproducible.faults([first], [second])
+    assert len(found) == len(sentence)
+    assert all(words in said for words, said in zip(sentence, found, strict=True))
+
+
+def test_a_source_distribution_of_another_owner_is_another_one(tmp_path):
+    paths = []
+    for owner in ("root", "builder"):
+        path = tmp_path / owner / "dplr-1.0.tar.gz"
+        path.parent.mkdir()
+        with tarfile.open(path, "w:gz") as packed:
+            info = tarfile.TarInfo("dplr-1.0/PKG-INFO")
+            info.uname = owner
+            packed.addfile(info)
+        paths.append(path)
+    assert reproducible.faults(paths[:1], paths[1:]) == ["dplr-1.0.tar.gz: owner of dplr-1.0/PKG-INFO"]
+
+
+def test_builds_without_archives_are_a_fault(tmp_path):
+    assert "must make the same archives" in reproducible.faults([], [])[0]
