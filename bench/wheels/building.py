@@ -69,7 +69,7 @@ def newest(folder: Path, pattern: str) -> Path:
 def run(*command: str) -> None:
     """Run a tool of this environment, or end. Files in archives have the time of the last commit."""
     path = f"{TOOLS}{os.pathsep}{os.environ['PATH']}"
-    subprocess.run(command, env={"SOURCE_DATE_EPOCH": last_commit(), **os.environ, "PATH": path}, check=True)
+    subprocess.run(command, env={**os.environ, "SOURCE_DATE_EPOCH": last_commit(), "PATH": path}, check=True)
 
 
 def git(folder: Path, *command: str) -> None:
@@ -80,7 +80,9 @@ def git(folder: Path, *command: str) -> None:
 
 
 def last_commit() -> str:
-    """Seconds from 1970 to the last commit."""
+    """Seconds from 1970 to the last commit, or what SOURCE_DATE_EPOCH says."""
+    if told := os.environ.get("SOURCE_DATE_EPOCH"):
+        return told
     command = ["git", "log", "-1", "--format=%ct"]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 

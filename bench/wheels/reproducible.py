@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
 import sys
 import tarfile
 import tempfile
@@ -16,7 +15,7 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from bench.wheels.building import ROOT, build_all
+from bench.wheels.building import ROOT, build_all, git, last_commit
 
 # What a builder has of its own.
 FIRST = {"folder": "a", "umask": 0o022, "TZ": "UTC", "LC_ALL": "C"}
@@ -26,7 +25,10 @@ SECOND = {"folder": "another/and/a/longer/one", "umask": 0o077, "TZ": "Asia/Kolk
 def main() -> int:
     """Build, compare, print; the exit status."""
     with tempfile.TemporaryDirectory(prefix="dplr-twice-") as name:
-        first, second = (built(Path(name), **builder) for builder in (FIRST, SECOND))  # type: ignore[arg-type]
+        # One commit for both, whatever is committed meanwhile.
+        commit, os.environ["SOURCE_DATE_EPOCH"] = Path(name, "commit"), last_commit()
+        git(Path(name), "clone", "-q", str(ROOT), str(commit))
+        first, second = (built(commit, **builder) for builder in (FIRST, SECOND))  # type: ignore[arg-type]
         for archive in first:
             print(hashlib.sha256(archive.read_bytes()).hexdigest(), archive.stat().st_size, archive.name)
         found = faults(first, second)
@@ -34,14 +36,14 @@ def main() -> int:
     return int(bool(found))
 
 
-def built(root: Path, folder: str, umask: int, **environment: str) -> list[Path]:
-    """Archives of the last commit, made in that folder."""
-    source, out, temporary = (root / folder / name for name in ("source", "out", "tmp"))
+def built(commit: Path, folder: str, umask: int, **environment: str) -> list[Path]:
+    """Archives of a repository's last commit, made in a folder beside it."""
+    source, out, temporary = (commit.parent / folder / name for name in ("source", "out", "tmp"))
     temporary.mkdir(parents=True)
     kept, old = dict(os.environ), os.umask(umask)
     os.environ |= environment | {"TMPDIR": str(temporary)}
     try:
-        subprocess.run(["git", "clone", "-q", str(ROOT), str(source)], check=True)
+        git(temporary, "clone", "-q", str(commit), str(source))
         build_all([], out, source)
     finally:
         os.umask(old)
