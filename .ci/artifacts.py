@@ -1,4 +1,4 @@
-"""Compare the files of a release with .ci/artifacts.txt, and write hashes: ``python .ci/artifacts.py dist SHA256SUMS``."""
+"""Compare files of a release with .ci/artifacts.txt, and write hashes: ``python .ci/artifacts.py dist SHA256SUMS``."""
 
 import fnmatch
 import hashlib

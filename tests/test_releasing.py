@@ -2,8 +2,10 @@
 
 import importlib
 import pathlib
+import re
 import subprocess
 import tarfile
+import tomllib
 import zipfile
 
 import pytest
@@ -127,3 +129,40 @@ def test_a_source_distribution_of_another_owner_is_another_one(tmp_path):
 
 def test_builds_without_archives_are_a_fault(tmp_path):
     assert "must make the same archives" in reproducible.faults([], [])[0]
+
+
+def recipe():
+    yaml = pytest.importorskip("yaml")
+    return yaml.safe_load((ROOT / "packaging" / "conda" / "recipe.yaml").read_text())
+
+
+def as_conda(requirements):
+    """Requirements of pyproject.toml as a recipe spells them."""
+    return {re.sub(r"(\w) ?>=", r"\1 >=", requirement) for requirement in requirements}
+
+
+def test_recipes_have_the_version_of_the_package(script):
+    version = script("tagged").version()
+    assert recipe()["context"]["version"] == version
+    assert f'image.version="{version}"' in (ROOT / "packaging" / "Containerfile").read_text()
+
+
+def test_the_recipe_asks_for_what_the_package_asks_for():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    extras = project["project"]["optional-dependencies"]
+    needs = recipe()["requirements"]
+    command_line = {
+        text for name in ("files", "progress", "cli") for text in extras[name] if not text.startswith("dplr")
+    }
+    assert set(needs["run"]) - {"python >=3.11"} == as_conda([*project["project"]["dependencies"], *command_line])
+    assert set(needs["host"]) - {"python", "pip"} == as_conda(project["build-system"]["requires"])
+    assert recipe()["about"]["summary"] == project["project"]["description"]
+    assert recipe()["build"]["python"]["entry_points"] == [f"dplr = {project['project']['scripts']['dplr']}"]
+
+
+def test_the_container_runs_the_command_as_nobody_special():
+    lines = (ROOT / "packaging" / "Containerfile").read_text().splitlines()
+    last = lines[max(k for k, line in enumerate(lines) if line.startswith("FROM ")) :]
+    assert "USER 10001" in last
+    assert 'ENTRYPOINT ["dplr"]' in last
+    assert not any(line.startswith(("ADD ", "EXPOSE ")) for line in lines)
