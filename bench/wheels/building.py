@@ -20,6 +20,9 @@ TOOLS = Path(sys.executable).parent
 # Free-threaded Python has no stable ABI before 3.15: its wheel is for one version.
 ONE_VERSION = "-Csetup-args=-Dpython.allow_limited_api=false"
 
+# A wheel keeps the rights of the files that it is made of.
+RIGHTS = 0o022
+
 
 def build_all(free_threaded: Sequence[str], out: Path, source: Path = ROOT) -> list[Path]:
     """The source distribution, and of it a wheel for CPython 3.11 and later and one for each free-threaded Python."""
@@ -69,14 +72,15 @@ def newest(folder: Path, pattern: str) -> Path:
 def run(*command: str) -> None:
     """Run a tool of this environment, or end. Files in archives have the time of the last commit."""
     path = f"{TOOLS}{os.pathsep}{os.environ['PATH']}"
-    subprocess.run(command, env={**os.environ, "SOURCE_DATE_EPOCH": last_commit(), "PATH": path}, check=True)
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": last_commit(), "PATH": path}
+    subprocess.run(command, env=environment, umask=RIGHTS, check=True)
 
 
 def git(folder: Path, *command: str) -> None:
     """Run git in a folder, in the name of nobody and at the time of the last commit."""
     who = {"NAME": "dplr", "EMAIL": "dplr@example.org", "DATE": f"@{last_commit()} +0000"}
     names = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in who.items()}
-    subprocess.run(["git", *command], cwd=folder, env={**os.environ, **names}, check=True)
+    subprocess.run(["git", *command], cwd=folder, env={**os.environ, **names}, umask=RIGHTS, check=True)
 
 
 def last_commit() -> str:
