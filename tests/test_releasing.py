@@ -1,16 +1,18 @@
 """A release: tags that may be published, files that are counted, builds that are compared, and versions in recipes."""
 
 import importlib
+import os
 import pathlib
 import re
 import subprocess
+import sys
 import tarfile
 import tomllib
 import zipfile
 
 import pytest
 
-from bench.wheels import reproducible
+from bench.wheels import building, reproducible
 
 ROOT = pathlib.Path(__file__).parents[1]
 pytestmark = pytest.mark.skipif(not (ROOT / ".ci").is_dir(), reason="not in a checkout")
@@ -125,6 +127,23 @@ def test_a_source_distribution_of_another_owner_is_another_one(tmp_path):
             packed.addfile(info)
         paths.append(path)
     assert reproducible.faults(paths[:1], paths[1:]) == ["dplr-1.0.tar.gz: owner of dplr-1.0/PKG-INFO"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no rights of groups and others")
+def test_a_build_has_the_time_of_the_commit_and_rights_of_nobody_in_particular(tmp_path, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    path = tmp_path / "made"
+    old = os.umask(0o077)
+    try:
+        code = f"import os; open({str(path)!r}, 'w').write(os.environ['SOURCE_DATE_EPOCH'])"
+        building.run(sys.executable, "-c", code)
+    finally:
+        os.umask(old)
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("1700000000", 0o644)
+    monkeypatch.delenv("SOURCE_DATE_EPOCH")
+    commit = ["git", "log", "-1", "--format=%ct"]
+    told = subprocess.run(commit, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+    assert not told or building.last_commit() == told
 
 
 def test_builds_without_archives_are_a_fault(tmp_path):
