@@ -28,7 +28,7 @@ def main() -> int:
         # One commit for both, whatever is committed meanwhile.
         commit, os.environ["SOURCE_DATE_EPOCH"] = Path(name, "commit"), last_commit()
         git(Path(name), "clone", "-q", str(ROOT), str(commit))
-        first, second = (built(commit, **builder) for builder in (FIRST, SECOND))  # type: ignore[arg-type]
+        first, second = (built(commit, **builder) for builder in (FIRST, SECOND))
         for archive in first:
             print(hashlib.sha256(archive.read_bytes()).hexdigest(), archive.stat().st_size, archive.name)
         found = faults(first, second)
