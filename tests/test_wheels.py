@@ -93,12 +93,41 @@ def test_actions_are_pinned_and_get_no_password(workflow):
     assert re.search(r"^permissions:( \{\}|\n  contents: read)$", text, re.MULTILINE)
 
 
-def test_only_publishing_may_ask_for_an_identity_and_it_waits_for_a_reviewer():
-    text = "".join(path.read_text() for path in WORKFLOWS)
-    assert text.count("id-token: write") == 1
-    job = text.partition("  publish:\n")[2]
-    assert "id-token: write" in job.partition("\n  tests:")[0]
-    assert "environment:\n      name: pypi" in job
+def jobs_of_wheels():
+    """The text of each job of the workflow that publishes."""
+    text = (ROOT / ".github" / "workflows" / "wheels.yml").read_text().partition("\njobs:\n")[2]
+    parts = re.split(r"^  ([\w-]+):\n", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def test_only_publishing_may_ask_for_an_identity_and_it_waits_for_reviewers():
+    jobs = jobs_of_wheels()
+    asking = [name for name, job in jobs.items() if "id-token: write" in job]
+    assert asking == ["test-index", "publish", "release"]
+    assert "".join(path.read_text() for path in WORKFLOWS).count("id-token: write") == len(asking)
+    environments = [re.findall(r"environment:\n      name: (\w+)", jobs[name]) for name in asking]
+    assert environments == [["testpypi"], ["pypi"], []]
+
+
+def test_nothing_is_published_before_what_it_rests_on():
+    """Tag and tests, all files, the test index, an installation from there, the index, the release: in this order."""
+    jobs = jobs_of_wheels()
+    needs = {name: re.findall(r"^    needs: \[(.*)\]", job, re.MULTILINE) for name, job in jobs.items()}
+    assert needs == {
+        "ready": [], "sdist": [], "wheels": ["sdist"], "files": ["sdist, wheels"], "test-index": ["ready, files"],
+        "from-test-index": ["test-index"], "publish": ["from-test-index"], "release": ["publish"],
+    }  # fmt: skip
+    only_tags = "    if: github.event_name == 'push' && startsWith(github.ref, 'refs/tags/v')\n"
+    assert only_tags in jobs["ready"]
+    assert not any("always()" in job for job in jobs.values())
+    assert "contents: write" in jobs["release"]
+    assert sum("contents: write" in job for job in jobs.values()) == 1
+
+
+def test_an_installation_is_tried_wherever_wheels_are_built():
+    runners = re.findall(r"runner: \[(.*)\]", (ROOT / ".github" / "workflows" / "wheels.yml").read_text())
+    assert len(runners) == 2
+    assert len(set(runners)) == 1
 
 
 def test_workflows_run_commands_of_the_makefile():

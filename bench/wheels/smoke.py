@@ -8,6 +8,7 @@ import importlib.metadata
 import io
 import json
 import pathlib
+import platform
 import re
 import subprocess
 import sys
@@ -17,6 +18,8 @@ import types
 from typing import Any
 
 IMPORTS = {"import_ms": "import dplr", "first_fit_ms": "import dplr; dplr.fit([[0.0], [1.0]] * 50, [0, 1] * 50, {})"}
+# What a wheel is compiled for, by the processor; its path of the least CPU, "portable", is in all.
+BUILT = {"x86_64": {"baseline", "avx2", "avx512"}, "aarch64": {"baseline", "neon"}}
 FIT = "eps=1, bounds=dplr.Bounds([(0, 1)])"
 
 
@@ -24,10 +27,12 @@ def main(readme: str) -> None:
     facts = {name: cpu_ms(code.format(FIT)) - cpu_ms("pass") for name, code in IMPORTS.items()}
     released = first_snippet(pathlib.Path(readme).read_text(encoding="utf-8"))
     import dplr
-    from dplr._core import cpu_paths
+    from dplr._core import built_paths, cpu_paths
 
     assert pathlib.Path(dplr.__file__).is_relative_to(sysconfig.get_path("platlib")), dplr.__file__
     can_be_read_again(dplr, released)
+    machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine().lower(), platform.machine())
+    assert BUILT.get(machine, set()) <= set(built_paths()), (machine, built_paths())
     paths = cpu_paths()
     flags = cpu_flags()
     for name, needs in {"avx2": {"avx2", "fma"}, "avx512": {"avx512f", "avx512vl", "avx512dq"}}.items():

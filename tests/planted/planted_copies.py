@@ -18,6 +18,7 @@ from planted_table import ROOT
 
 # Found and not imported: the processes that run tests import their copy.
 PACKAGE = pathlib.Path(importlib.util.find_spec("dplr").origin).parent
+KERNELS = ROOT / "src" / "dplr" / "_core"
 # Such a failure says that the patch is no program, and not that a promise is broken.
 _NO_PROGRAM = ("NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "SyntaxError")
 _SECONDS = 600
@@ -46,6 +47,8 @@ def plant(fault, folder):
     """Make a copy of the package in the folder, with the fault; raises ValueError for a patch that does not apply."""
     package = folder / "dplr"
     shutil.copytree(PACKAGE, package)
+    # An installed package has no sources of its kernels.
+    shutil.copytree(KERNELS, package / "_core", ignore=shutil.ignore_patterns("*.so", "*.py"), dirs_exist_ok=True)
     for patch in fault.patches:
         file, count = package / patch.file, places(package, patch)
         if count != 1:

@@ -164,7 +164,8 @@ class Evaluation(ABC):
         title = self._title(_IN_SAMPLE if self.in_sample else _NEW)
         cells = {name: _cells(one) for name, one in self.measures.items()}
         lines = [f"  {name:18}{estimate:>12}  {interval}".rstrip() for name, (estimate, interval) in cells.items()]
-        return "\n".join([title, *lines, f"  {'guarantee':18}{self.privacy_.guarantee}"])
+        warnings = [f"  {text}" for text in alarms(self.privacy_)]
+        return "\n".join([title, *warnings, *lines, f"  {'guarantee':18}{self.privacy_.guarantee}"])
 
     def _repr_html_(self) -> str:
         """Return the measures for notebooks, what voids the promise first."""
