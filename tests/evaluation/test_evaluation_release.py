@@ -146,6 +146,7 @@ def test_rows_of_the_fit_are_refused_unless_asked_for(table):
     with pytest.raises(ValueError, match="in_sample=True"):
         model.evaluate(X, y, eps=1.0)
     result = model.evaluate(X, y, eps=1.0, in_sample=True, rng=1)
+    assert "the noise came from a seed" in str(result)
     assert "IN SAMPLE" in str(result)
     assert any("IN SAMPLE" in fact for fact in result.privacy_.assumptions)
     other = model.evaluate(X[:], y, eps=1.0, rng=1)
