@@ -1,5 +1,7 @@
 """What the search for ends computes once and shares: steps by sides of the box, covariances, levels of narrow lines."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -8,7 +10,7 @@ from tests.helpers.made_readings import cell_variances, of_moments, reading, row
 from dplr.inference.intervals import BOUNDED, NARROWLY, UNBOUNDED, intervals, score_test
 from dplr.inference.noise import covariance
 from dplr.inference.score import _SIDES, _STEEP, Model, _within, kurtosis, variances
-from dplr.inference.search import SURE, two_sided
+from dplr.inference.search import SURE, Search, two_sided
 
 
 def test_steps_of_sides_that_go_in_a_circle_are_computed_once_and_are_those_of_their_sides():
@@ -49,6 +51,18 @@ def of_strengths(strengths):
     return of_moments(9.0 * np.diag(strengths), np.full(q, 2.0), 500.0, 10_000, cells, np.zeros(q), 9.0)
 
 
+def test_an_end_has_the_tails_of_the_noise_that_the_matrix_has_there():
+    """At 99 % the quantile grows with the kurtosis, and most of the variance is noise on the matrix."""
+    given = of_strengths([30.0, 40.0])
+    given = replace(given, laplace=True, vector_noise=np.eye(2), sampling=np.eye(2), vector=np.array([300.0, 200.0]))
+    table = intervals(given, np.eye(2), 0.99)
+    normal = intervals(replace(given, laplace=False), np.eye(2), 0.99)
+    assert np.all(table.high - table.low > 1.1 * (normal.high - normal.low))
+    for k in range(2):
+        for end in (table.low[k], table.high[k]):
+            assert score_test(given, np.eye(2)[[k]], [end]).p_value == pytest.approx(0.01, rel=5e-3)
+
+
 def test_levels_of_narrow_lines_stand_at_these_lines():
     given = of_strengths([1.0, 8.0, 3.9, 9.0, 4.7])
     table = intervals(given, np.eye(5))
@@ -73,3 +87,16 @@ def test_a_test_has_the_verdict_of_the_interval_of_95_percent():
         given = of_strengths([9.0, strength])
         usual = intervals(given, np.eye(2)).verdict
         assert score_test(given, np.eye(2)[1:], [0.0]).verdict == usual[1]
+
+
+def test_a_line_that_is_not_reported_has_no_level(monkeypatch):
+    given, ends = of_strengths([3.9, 4.3]), Search.ends
+
+    def without_an_end(self, which, z, widening=0.0):
+        points, success = ends(self, which, z, widening)
+        return points, success & ((widening == 0) | (which == 1))
+
+    monkeypatch.setattr(Search, "ends", without_an_end)
+    table = intervals(given, np.eye(2))
+    assert table.verdict.tolist() == [UNBOUNDED, NARROWLY]
+    assert np.isnan(table.bounded_to).tolist() == [True, False]
