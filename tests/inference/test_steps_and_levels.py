@@ -9,7 +9,7 @@ from tests.helpers.made_readings import cell_variances, of_moments, reading, row
 
 from dplr.inference.intervals import BOUNDED, NARROWLY, UNBOUNDED, intervals, score_test
 from dplr.inference.noise import covariance
-from dplr.inference.score import _SIDES, _STEEP, Model, _within, kurtosis, variances
+from dplr.inference.score import _SIDES, _STEEP, Model, _solve, _within, kurtosis, variances
 from dplr.inference.search import SURE, Search, two_sided
 
 
@@ -28,6 +28,14 @@ def test_steps_of_sides_that_go_in_a_circle_are_computed_once_and_are_those_of_t
     np.testing.assert_array_equal(move, [[3.0], [0.25]])  # after an even number of sides: that from below
     np.testing.assert_array_equal(slope, [[-(_STEEP**2) - 1], [0.5]])
     np.testing.assert_array_equal(here.slope, slopes)
+
+
+def test_systems_without_a_solution_are_nan_alone_and_matrices_stay_as_they_are():
+    matrices = np.stack([np.eye(2), np.full((2, 2), np.nan), 4 * np.eye(2), np.diag([np.inf, 1.0]), np.zeros((2, 2))])
+    before = matrices.copy()
+    solutions = _solve(matrices, np.ones((5, 2, 1)))[..., 0]
+    np.testing.assert_allclose(solutions, np.outer([1.0, np.nan, 0.25, np.nan, np.nan], np.ones(2)))
+    np.testing.assert_array_equal(matrices, before)
 
 
 @pytest.mark.parametrize("laplace", [False, True])
