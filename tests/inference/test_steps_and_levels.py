@@ -7,15 +7,24 @@ import pytest
 from scipy import stats
 from tests.helpers.made_readings import cell_variances, of_moments, reading, rows, target
 
+from dplr.inference import score
 from dplr.inference.intervals import BOUNDED, NARROWLY, UNBOUNDED, intervals, score_test
 from dplr.inference.noise import covariance
-from dplr.inference.score import _SIDES, _STEEP, Model, _solve, _within, kurtosis, variances
+from dplr.inference.score import _STEEP, Model, _solve, _within, kurtosis, variances
 from dplr.inference.search import SURE, Search, two_sided
 
+WITHIN, ABOVE, BELOW = -1.0, _STEEP**2 - 1, -(_STEEP**2) - 1  # slopes with the bound of each side
 
-def test_steps_of_sides_that_go_in_a_circle_are_computed_once_and_are_those_of_their_sides():
+
+@pytest.mark.parametrize(
+    ("count", "far", "last"), [(1, -3.0, ABOVE), (2, 3.0, BELOW), (5, -3.0, ABOVE), (6, 3.0, BELOW)]
+)
+def test_steps_of_sides_that_go_in_a_circle_are_computed_once_and_are_those_of_their_sides(
+    count, far, last, monkeypatch
+):
     """Of two points one goes from either side of the box to the other, and one stays within."""
-    slopes, box, visits = [[-1.0], [0.5]], np.ones(1), []
+    monkeypatch.setattr(score, "_SIDES", count)
+    slopes, box, visits = [[WITHIN], [0.5]], np.ones(1), []
     local = Model(np.ones(2), np.array(slopes), np.ones((2, 1, 1)), np.ones((2, 1, 1)), np.ones((2, 1)))
 
     def move_of(model):
@@ -23,10 +32,9 @@ def test_steps_of_sides_that_go_in_a_circle_are_computed_once_and_are_those_of_t
         return np.where(np.abs(model.slope) >= 1, -3.0 * np.sign(model.slope), 0.25), model.slope
 
     (move, slope), here = _within(local, np.zeros((2, 1)), box, move_of)
-    assert visits == [-1.0, _STEEP**2 - 1, -(_STEEP**2) - 1]  # within, above, below
-    assert _SIDES % 2 == 0
-    np.testing.assert_array_equal(move, [[3.0], [0.25]])  # after an even number of sides: that from below
-    np.testing.assert_array_equal(slope, [[-(_STEEP**2) - 1], [0.5]])
+    assert visits == [WITHIN, ABOVE, BELOW][: count + 1]
+    np.testing.assert_array_equal(move, [[far], [0.25]])
+    np.testing.assert_array_equal(slope, [[last], [0.5]])
     np.testing.assert_array_equal(here.slope, slopes)
 
 
@@ -60,12 +68,13 @@ def of_strengths(strengths):
 
 
 def test_an_end_has_the_tails_of_the_noise_that_the_matrix_has_there():
-    """At 99 % the quantile grows with the kurtosis, and most of the variance is noise on the matrix."""
+    """At 99 % the quantile grows with the kurtosis, and a third of the variance is noise on the matrix."""
     given = of_strengths([30.0, 40.0])
-    given = replace(given, laplace=True, vector_noise=np.eye(2), sampling=np.eye(2), vector=np.array([300.0, 200.0]))
+    vector, noise = np.array([300.0, 200.0]), 100 * np.eye(2)
+    given = replace(given, laplace=True, vector=vector, sampling=noise, vector_noise=noise)
     table = intervals(given, np.eye(2), 0.99)
     normal = intervals(replace(given, laplace=False), np.eye(2), 0.99)
-    assert np.all(table.high - table.low > 1.1 * (normal.high - normal.low))
+    assert np.all(table.high - table.low > 1.05 * (normal.high - normal.low))
     for k in range(2):
         for end in (table.low[k], table.high[k]):
             assert score_test(given, np.eye(2)[[k]], [end]).p_value == pytest.approx(0.01, rel=5e-3)
