@@ -186,6 +186,7 @@ def test_a_mark_is_explained_where_a_line_has_it(models, form):
     for lines, expected in ((marked, True), (marked[:-1], False)):
         text = getattr(dataclasses.replace(table, lines=tuple(lines)), form)()
         assert ("barely bounded" in text) == ("]+" in text) == expected
+        assert ("largest effect of a drowned column" in " ".join(text.split())) == expected
 
 
 def test_what_voids_the_promise_is_printed_first_of_all_remarks(models):

@@ -138,14 +138,14 @@ def intervals(
     contrasts = _checked_contrasts(reading, contrasts)
     alpha = (1 - check_level(level)) / (max(len(contrasts), 1) if joint else 1)
     search = Search.of(reading, contrasts, box_of(reading, effect_bound))
-    ends, narrow = _ends(search, alpha, level, joint)
-    return replace(ends, bounded_to=_bounded_to(search, narrow, alpha))
+    ends = _ends(search, alpha, level, joint)
+    return replace(ends, bounded_to=_bounded_to(search, np.flatnonzero(ends.verdict == NARROWLY), alpha))
 
 
-def _ends(search: Search, alpha: float, level: float, joint: bool) -> tuple[Intervals, NDArray[np.intp]]:
-    """The intervals without the levels up to which narrow ones are bounded, and which are narrow."""
+def _ends(search: Search, alpha: float, level: float, joint: bool) -> Intervals:
+    """The intervals without the levels up to which narrow ones are bounded."""
     reading, contrasts = search.reading, search.contrasts
-    points, verdict, narrow = _surely(search, alpha)
+    points, verdict = _surely(search, alpha)
     origin = contrasts @ reading.center
     pair = np.sort(reading.factor * (origin + np.einsum("smq,mq->sm", points, contrasts)), axis=0)
     bounded = verdict != UNBOUNDED
@@ -153,7 +153,7 @@ def _ends(search: Search, alpha: float, level: float, joint: bool) -> tuple[Inte
     exact = reading.factor * (origin + contrasts @ _root(reading))
     inside = bounded & (low <= exact) & (exact <= high)  # nan is not inside
     weakest, direction = weakness(reading)
-    ends = Intervals(
+    return Intervals(
         estimate=np.where(inside, exact, np.nan),
         std_error=np.where(verdict == NARROWLY, np.nan, (high - low) / (2 * two_sided(alpha))),
         low=low,
@@ -166,7 +166,6 @@ def _ends(search: Search, alpha: float, level: float, joint: bool) -> tuple[Inte
         weakest=weakest,
         direction=direction,
     )
-    return ends, narrow
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
@@ -238,7 +237,7 @@ def score_test(reading: Reading, contrasts: Array, values: Array, effect_bound: 
 
 def _verdicts(reading: Reading, contrasts: Array, values: Array, effect_bound: float | None) -> NDArray[np.str_]:
     """The verdict of the interval of each contrast, if its own test does not contradict it."""
-    alone, _ = _ends(Search.of(reading, contrasts, box_of(reading, effect_bound)), 1 - 0.95, 0.95, False)
+    alone = _ends(Search.of(reading, contrasts, box_of(reading, effect_bound)), 1 - 0.95, 0.95, False)
     return consistent(reading, contrasts, values, alone, effect_bound)[0].verdict
 
 
@@ -344,10 +343,10 @@ def weakness(reading: Reading) -> tuple[float, Array]:
     return (value / deviation if deviation else math.copysign(math.inf, value)), direction
 
 
-def _surely(search: Search, alpha: float) -> tuple[Array, NDArray[np.str_], NDArray[np.intp]]:
+def _surely(search: Search, alpha: float) -> tuple[Array, NDArray[np.str_]]:
     """The ends of what is bounded at the quantile `SURE` too: by more than noise that made a direction strong.
 
-    What is not bounded at `SURE` beyond the level's quantile has wider ends: these are returned too.
+    What is not bounded at `SURE` beyond the level's quantile has wider ends.
     """
     z, m = two_sided(alpha), len(search.contrasts)
     every = np.arange(m)
@@ -362,7 +361,7 @@ def _surely(search: Search, alpha: float) -> tuple[Array, NDArray[np.str_], NDAr
             verdict[places] = np.where(success, word, UNBOUNDED)
     dependent = np.any(outside(search.reading, points, search.box), axis=(0, 2))
     verdict[dependent & (verdict == BOUNDED)] = DECLARED
-    return points, verdict, narrow
+    return points, verdict
 
 
 def _bounded_to(search: Search, which: NDArray[np.intp], alpha: float) -> Array:

@@ -26,7 +26,8 @@ _MARKS = {DECLARED: "*", NARROWLY: "+"}  # beside an interval
 _LEGEND = {
     DECLARED: "*: counts the largest effect that a drowned column may have (effect_bound).",
     NARROWLY: "+: barely bounded, up to the level in place of a standard error. Such lines are reported only where "
-    "noise lets them through, so interval and p-value leave more room.",
+    "noise lets them through, so interval and p-value leave more room. They may count the largest effect of a drowned "
+    "column too (effect_bound).",
 }
 _SMALLEST_P = 0.001
 WIDTH = 100
