@@ -135,16 +135,23 @@ def intervals(
     ValueError
         A contrast is zero, not finite or of another length; a level or bound is out of range.
     """
-    contrasts = _checked_contrasts(reading, contrasts)
-    alpha = (1 - check_level(level)) / (max(len(contrasts), 1) if joint else 1)
-    search = Search.of(reading, contrasts, box_of(reading, effect_bound))
-    ends = _ends(search, alpha, level, joint)
+    ends, search, alpha = _ends(reading, contrasts, level, joint, effect_bound)
     return replace(ends, bounded_to=_bounded_to(search, np.flatnonzero(ends.verdict == NARROWLY), alpha))
 
 
-def _ends(search: Search, alpha: float, level: float, joint: bool) -> Intervals:
-    """The intervals without the levels up to which narrow ones are bounded."""
-    reading, contrasts = search.reading, search.contrasts
+def ends_alone(reading: Reading, contrasts: Array, level: float, joint: bool, effect_bound: float | None) -> Intervals:
+    """The intervals without the levels up to which narrow ones are bounded, whose search takes longest."""
+    return _ends(reading, contrasts, level, joint, effect_bound)[0]
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def _ends(
+    reading: Reading, contrasts: Array, level: float, joint: bool, effect_bound: float | None
+) -> tuple[Intervals, Search, float]:
+    """The intervals, the search for them, and the share of samples that each may miss."""
+    contrasts = _checked_contrasts(reading, contrasts)
+    alpha = (1 - check_level(level)) / (max(len(contrasts), 1) if joint else 1)
+    search = Search.of(reading, contrasts, box_of(reading, effect_bound))
     points, verdict = _surely(search, alpha)
     origin = contrasts @ reading.center
     pair = np.sort(reading.factor * (origin + np.einsum("smq,mq->sm", points, contrasts)), axis=0)
@@ -153,7 +160,7 @@ def _ends(search: Search, alpha: float, level: float, joint: bool) -> Intervals:
     exact = reading.factor * (origin + contrasts @ _root(reading))
     inside = bounded & (low <= exact) & (exact <= high)  # nan is not inside
     weakest, direction = weakness(reading)
-    return Intervals(
+    ends = Intervals(
         estimate=np.where(inside, exact, np.nan),
         std_error=np.where(verdict == NARROWLY, np.nan, (high - low) / (2 * two_sided(alpha))),
         low=low,
@@ -166,6 +173,7 @@ def _ends(search: Search, alpha: float, level: float, joint: bool) -> Intervals:
         weakest=weakest,
         direction=direction,
     )
+    return ends, search, alpha
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
@@ -227,7 +235,7 @@ def score_test(reading: Reading, contrasts: Array, values: Array, effect_bound: 
         raise ValueError(sentence("contrasts", "must be one or more independent rows", contrasts.tolist()))
     verdicts = _verdicts(reading, contrasts, values, effect_bound)
     if dof > 1 and not np.any((verdicts == BOUNDED) | (verdicts == DECLARED)):
-        best = intervals(reading, _clearest(reading, contrasts), 0.95, False, effect_bound)
+        best = ends_alone(reading, _clearest(reading, contrasts), 0.95, False, effect_bound)
         verdicts = np.append(verdicts, best.verdict)
     verdict = _together(verdicts)
     if verdict == UNBOUNDED:
@@ -237,7 +245,7 @@ def score_test(reading: Reading, contrasts: Array, values: Array, effect_bound: 
 
 def _verdicts(reading: Reading, contrasts: Array, values: Array, effect_bound: float | None) -> NDArray[np.str_]:
     """The verdict of the interval of each contrast, if its own test does not contradict it."""
-    alone = _ends(Search.of(reading, contrasts, box_of(reading, effect_bound)), 1 - 0.95, 0.95, False)
+    alone = ends_alone(reading, contrasts, 0.95, False, effect_bound)
     return consistent(reading, contrasts, values, alone, effect_bound)[0].verdict
 
 

@@ -13,7 +13,7 @@ from scipy import special
 from dplr._kit.extras import pandas
 from dplr._kit.validation import sentence
 from dplr.inference.determination import Squares, residual_deviation
-from dplr.inference.intervals import intervals
+from dplr.inference.intervals import ends_alone
 from dplr.privacy.estimand import Estimand
 from dplr.summary.columns import INTERCEPT
 from dplr.summary.subject import Equation, Subject
@@ -109,7 +109,7 @@ def _bands(
     estimate, low, high = added.copy(), added.copy(), added.copy()
     some = np.any(contrasts, axis=1)  # a row of zeros without a constant: its mean is 0
     if some.any():
-        ends = intervals(equation.reading, contrasts[some], level, False, equation.bound(effect_bound))
+        ends = ends_alone(equation.reading, contrasts[some], level, False, equation.bound(effect_bound))
         for numbers, part in ((estimate, ends.estimate), (low, ends.low), (high, ends.high)):
             numbers[some] += part
     estimand = equation.reading.estimand

@@ -21,6 +21,7 @@ from dplr.inference.intervals import (
     Intervals,
     ScoreTest,
     consistent,
+    ends_alone,
     intervals,
     score_test,
     weakness,
@@ -268,7 +269,9 @@ def intervals_of(
 
 def ends_of(equation: Equation, level: float, joint: bool, effect_bound: float | None) -> NDArray[np.float64]:
     """(m, 2) ends in the user's units; infinite where the released numbers cannot say."""
-    estimates, _ = intervals_of(equation, level, joint, effect_bound)
+    bound = equation.bound(effect_bound)
+    alone = ends_alone(equation.reading, equation.contrasts, level, joint, bound)
+    estimates, _ = consistent(equation.reading, equation.contrasts, equation.goals, alone, bound)
     return np.column_stack([estimates.low, estimates.high]) + equation.added[:, None]
 
 
