@@ -24,7 +24,7 @@ from dplr.bounds import columns, curves, kinds, layout, products
 from dplr.estimators import UnitBall
 from dplr.estimators.export import graph, parts, sql, steps
 from dplr.problem.losses import link
-from exported import answers, asked, database, same
+from exported import answers, asked, assert_same, database
 
 pl = pytest.importorskip("polars", reason="polars has no wheel for this Python")
 
@@ -116,10 +116,10 @@ def test_a_pipeline_takes_values_where_no_transform_exists_and_a_level_of_no_tex
     X.loc[8, "none"] = None
     plain = far.to_sklearn()
     with warnings.catch_warnings(action="error"):
-        same(plain.decision_function(X), far.decision_function(X))
+        assert_same(plain.decision_function(X), far.decision_function(X))
     bounds = dplr.Bounds({"none": {"levels": ["a", ""], "missing": ""}})
     est = dplr.fit(X, np.arange(9) > 4, bounds=bounds, mechanism="objective", eps=float("inf"))
-    same(est.to_sklearn().decision_function(X), est.decision_function(X))
+    assert_same(est.to_sklearn().decision_function(X), est.decision_function(X))
 
 
 @pytest.mark.thorough
@@ -127,10 +127,10 @@ def test_the_pipeline_of_every_model_predicts_the_same_of_every_kind_of_column(m
     for est, X in each(models):
         plain = est.to_sklearn()
         for method in methods(est):
-            same(getattr(plain, method)(X), of_the_pipeline(est, method, X))
+            assert_same(getattr(plain, method)(X), of_the_pipeline(est, method, X))
         assert list(plain.feature_names_in_) == list(every_column.COLUMNS)
     for rows in (X[X.columns[::-1]], pl.from_pandas(X)):
-        same(plain.decision_function(rows), of_the_pipeline(est, "decision_function", X))
+        assert_same(plain.decision_function(rows), of_the_pipeline(est, "decision_function", X))
 
 
 def test_the_pipeline_keeps_predictions_within_the_bounds_of_the_target():
@@ -139,7 +139,7 @@ def test_the_pipeline_keeps_predictions_within_the_bounds_of_the_target():
     bounds = dplr.Bounds([(0, 1)], target=(0, 1))
     est = dplr.fit(X, (X[:, 0] > 0.5).astype(float), eps=math.inf, model="linear", mechanism="fm", bounds=bounds)
     predicted = est.to_sklearn().predict(X)
-    same(predicted, est.predict(X))
+    assert_same(predicted, est.predict(X))
     assert (predicted.min(), predicted.max()) == (0.0, 1.0)
 
 
@@ -147,7 +147,7 @@ def test_the_pipeline_multiplies_every_two_kinds_of_column(pairs):
     X = every_column.table(400, 1)
     plain = pickle.loads(pickle.dumps(pairs.to_sklearn()))
     for rows in (X, X[X.columns[::-1]], pl.from_pandas(X)):
-        same(plain.predict(rows), pairs.predict(X))
+        assert_same(plain.predict(rows), pairs.predict(X))
 
 
 def test_a_pipeline_holds_nothing_of_ours_and_works_where_dplr_is_not_installed(models, tmp_path):
@@ -173,15 +173,15 @@ def test_the_last_step_holds_copies_of_the_released_numbers_in_the_users_units(m
         last = plain[-1]
         if est._record.link.share:
             product, line = plain["margins"][0].kw_args["b"], plain["margins"][1].kw_args["c"]
-            same(product.T, np.atleast_2d(est.coef_))
-            same(line[0], est.intercept_)
+            assert_same(product.T, np.atleast_2d(est.coef_))
+            assert_same(line[0], est.intercept_)
             product[:] = 0
         elif name == "three labels":
-            same(np.concatenate([one.coef_ for one in last.estimators_]), est.coef_)
+            assert_same(np.concatenate([one.coef_ for one in last.estimators_]), est.coef_)
             last.estimators_[0].coef_[:] = 0
         else:
-            same(last.coef_, est.coef_)
-            same(last.intercept_, est.intercept_)
+            assert_same(last.coef_, est.coef_)
+            assert_same(last.intercept_, est.intercept_)
             last.coef_[:] = 0
         assert est.coef_.any()
         if hasattr(est, "classes_"):
@@ -218,7 +218,7 @@ def test_columns_by_position_and_arrays_have_a_pipeline_too():
     )
     for rows in (X, pd.DataFrame(X, columns=["a", "b", "c"])):
         est = dplr.fit(rows, X[:, 0] > 0.5, eps=9.0, bounds=bounds)
-        same(est.to_sklearn().decision_function(rows), of_the_pipeline(est, "decision_function", rows))
+        assert_same(est.to_sklearn().decision_function(rows), of_the_pipeline(est, "decision_function", rows))
 
 
 @pytest.mark.thorough
@@ -227,7 +227,7 @@ def test_a_pipeline_does_not_depend_on_what_scikit_learn_is_told_to_hand_on(outp
     X, early = every_column.table(50, 1), pairs.to_sklearn()
     with config_context(transform_output=output):
         for plain in (early, pairs.to_sklearn()):
-            same(plain.predict(X), pairs.predict(X))
+            assert_same(plain.predict(X), pairs.predict(X))
 
 
 @pytest.mark.oracle
@@ -237,7 +237,7 @@ def test_onnx_takes_products_of_columns_by_position(oracle):
     X = np.column_stack([rng.uniform(-1, 2, 200), rng.integers(0, 5, 200)])
     bounds = dplr.Bounds([(0, 1), {"levels": [3, 1, 2], "reference": 1}], products=[(1, 0), (0, 0)])
     est = dplr.fit(X, X[:, 0] > 0.5, eps=9.0, bounds=bounds)
-    same(answers(est, X)["margin"], est.decision_function(X))
+    assert_same(answers(est, X)["margin"], est.decision_function(X))
 
 
 @pytest.mark.parametrize("model", ["linear", "logistic", "three"])
@@ -246,7 +246,7 @@ def test_without_bounds_the_pipeline_begins_with_the_unit_ball(model):
     plain = pickle.loads(pickle.dumps(est.to_sklearn()))
     assert type(plain[0]) is UnitBall
     for method in methods(est):
-        same(getattr(plain, method)(X), of_the_pipeline(est, method, X))
+        assert_same(getattr(plain, method)(X), of_the_pipeline(est, method, X))
 
 
 @parametrize_with_checks([UnitBall()])
@@ -283,10 +283,10 @@ def test_every_tool_gives_the_probabilities_of_margins_that_are_not_log_odds(lin
         wanted = est.predict_proba(X)
         assert np.abs(est.decision_function(X)).max() > 40
         plain = pickle.loads(pickle.dumps(est.to_sklearn()))
-        same(plain.predict_proba(X), wanted)
-        same(plain.predict(X), est.predict(X))
-        same(np.transpose([asked(base, one) for one in est.to_sql("probability").values()]), wanted)
-        same(pd.read_sql(est.to_sql("probability", table="t"), base), wanted)
+        assert_same(plain.predict_proba(X), wanted)
+        assert_same(plain.predict(X), est.predict(X))
+        assert_same(np.transpose([asked(base, one) for one in est.to_sql("probability").values()]), wanted)
+        assert_same(pd.read_sql(est.to_sql("probability", table="t"), base), wanted)
 
 
 @pytest.mark.oracle
@@ -294,8 +294,8 @@ def test_onnx_gives_the_probabilities_of_margins_that_are_not_log_odds(linked, o
     oracle("onnxruntime")
     X = every_column.table(200, 1)
     for est in linked:
-        same(answers(est, X)["probability"], est.predict_proba(X))
-        same(answers(est, X)["margin"], est.decision_function(X))
+        assert_same(answers(est, X)["probability"], est.predict_proba(X))
+        assert_same(answers(est, X)["margin"], est.decision_function(X))
 
 
 def test_no_margin_lets_a_tool_overflow_or_turns_a_label(linked, base):
@@ -307,10 +307,10 @@ def test_no_margin_lets_a_tool_overflow_or_turns_a_label(linked, base):
             est.intercept_ = np.where(np.arange(len(est.intercept_)) == 0, margin, 0.0)
             with np.errstate(over="raise", invalid="raise", divide="raise"):
                 plain = est.to_sklearn()
-                same(plain.predict_proba(X), est.predict_proba(X))
-                same(plain.predict(X), est.predict(X))
+                assert_same(plain.predict_proba(X), est.predict_proba(X))
+                assert_same(plain.predict(X), est.predict(X))
                 found = [asked(base, one) for one in est.to_sql("probability").values()]
-                same(np.transpose(found), est.predict_proba(X))
+                assert_same(np.transpose(found), est.predict_proba(X))
 
 
 # --- SQL
@@ -320,7 +320,7 @@ def test_sql_takes_values_where_no_transform_exists_and_a_level_of_no_text(far, 
     X = pd.DataFrame(FAR)
     X.loc[8, "none"] = None
     X.to_sql("t", base, index=False)
-    same(asked(base, far.to_sql("margin")), far.decision_function(X))
+    assert_same(asked(base, far.to_sql("margin")), far.decision_function(X))
 
 
 @pytest.fixture
@@ -332,7 +332,7 @@ def base():
 def test_sql_gives_what_the_model_predicts(models, base):
     every_column.table(400, 1).to_sql("t", base, index=False)
     for est, X in each(models):
-        same(asked(base, est.to_sql()), est.predict(X))
+        assert_same(asked(base, est.to_sql()), est.predict(X))
         if not hasattr(est, "classes_"):
             continue
         margins = est.to_sql("margin")
@@ -341,17 +341,17 @@ def test_sql_gives_what_the_model_predicts(models, base):
             if isinstance(margins, str)
             else np.transpose([asked(base, one) for one in margins.values()])
         )
-        same(found, est.decision_function(X))
+        assert_same(found, est.decision_function(X))
         if hasattr(est, "predict_proba"):
             chances = est.to_sql("probability")
             assert list(chances) == est.classes_.tolist()
-            same(np.transpose([asked(base, one) for one in chances.values()]), est.predict_proba(X))
+            assert_same(np.transpose([asked(base, one) for one in chances.values()]), est.predict_proba(X))
 
 
 def test_sql_multiplies_every_two_kinds_of_column(pairs, base):
     X = every_column.table(400, 1)
     X.to_sql("t", base, index=False)
-    same(asked(base, pairs.to_sql()), pairs.predict(X))
+    assert_same(asked(base, pairs.to_sql()), pairs.predict(X))
 
 
 def test_a_query_copies_what_is_asked_for_and_computes_every_output(models, base):
@@ -360,12 +360,12 @@ def test_a_query_copies_what_is_asked_for_and_computes_every_output(models, base
     for (name, _), est in models.items():
         found = pd.read_sql(est.to_sql(table=("main", "t"), keep=["not declared", "age"]), base)
         assert list(found) == ["not declared", "age", "prediction"]
-        same(found["age"], X["age"])
-        same(found["prediction"], est.predict(X))
+        assert_same(found["age"], X["age"])
+        assert_same(found["prediction"], est.predict(X))
         if name == "three labels":
             found = pd.read_sql(est.to_sql("probability", table="t"), base)
             assert list(found) == [f"probability of {label}" for label in (10, 20, 30)]
-            same(found, est.predict_proba(X))
+            assert_same(found, est.predict_proba(X))
 
 
 def test_missing_values_that_the_bounds_refuse_make_the_answer_null(models, base):
@@ -383,7 +383,7 @@ def test_missing_values_that_the_bounds_refuse_make_the_answer_null(models, base
 def test_sql_projects_onto_the_unit_ball_without_bounds(model, base):
     est, X = of_the_ball(model)
     pd.DataFrame(X, columns=list("abc")).to_sql("t", base, index=False)
-    same(asked(base, est.to_sql(columns=list("abc"))), est.predict(X))
+    assert_same(asked(base, est.to_sql(columns=list("abc"))), est.predict(X))
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -393,10 +393,10 @@ def test_hostile_names_and_levels_are_names_and_levels(text, base):
     bounds = dplr.Bounds({text: {"levels": [text, text + "x"]}, "n": (0, 1)}, target=(text, "no"))
     est = dplr.fit(X, np.where(X[text] == text, text, "no"), eps=20.0, bounds=bounds)
     X.to_sql("t", base, index=False)
-    same(asked(base, est.to_sql()), est.predict(X))
+    assert_same(asked(base, est.to_sql()), est.predict(X))
     found = pd.read_sql(est.to_sql("probability", table="t", keep=[text]), base)
     assert list(found) == [text, f"probability of {min('no', text)}", f"probability of {max('no', text)}"]
-    same(found.iloc[:, 1:], est.predict_proba(X))
+    assert_same(found.iloc[:, 1:], est.predict_proba(X))
     assert base.execute("SELECT count(*) FROM t").fetchone() == (300,)
 
 
@@ -449,28 +449,28 @@ def test_onnx_gives_what_the_model_predicts(models, oracle):
     for est, X in each(models):
         found = answers(est, X)
         if "prediction" in found:
-            same(found["prediction"], est.predict(X))
+            assert_same(found["prediction"], est.predict(X))
             continue
         assert set(found) == {names[method] for method in methods(est)}
         for method in methods(est):
-            same(found[names[method]], getattr(est, method)(X))
+            assert_same(found[names[method]], getattr(est, method)(X))
 
 
 @pytest.mark.oracle
 def test_onnx_takes_values_where_no_transform_exists_and_a_reference_of_no_text(far, oracle):
     oracle("onnxruntime")
     X = pd.DataFrame(FAR)
-    same(answers(far, X)["margin"], far.decision_function(X))
+    assert_same(answers(far, X)["margin"], far.decision_function(X))
     infinite = X.assign(rate=[-np.inf, np.inf, *X["rate"][2:]], week=[-np.inf, np.inf, *X["week"][2:]])
     clipped = X.assign(rate=[-1e9, 1e9, *X["rate"][2:]], week=[-1e9, 1e9, *X["week"][2:]])
-    same(answers(far, infinite)["margin"], far.decision_function(clipped))
+    assert_same(answers(far, infinite)["margin"], far.decision_function(clipped))
 
 
 @pytest.mark.oracle
 def test_onnx_multiplies_every_two_kinds_of_column(pairs, oracle):
     oracle("onnxruntime")
     X = every_column.table(400, 1)
-    same(answers(pairs, X)["prediction"], pairs.predict(X))
+    assert_same(answers(pairs, X)["prediction"], pairs.predict(X))
     assert answers(pairs, X[:0])["prediction"].shape == (0,)
 
 
@@ -480,7 +480,7 @@ def test_onnx_projects_onto_the_unit_ball_without_bounds(model, oracle):
     oracle("onnxruntime")
     est, X = of_the_ball(model)
     found = answers(est, X)
-    same(
+    assert_same(
         found["prediction" if model == "linear" else "margin"],
         est.predict(X) if model == "linear" else est.decision_function(X),
     )
@@ -502,7 +502,7 @@ def test_onnx_takes_hostile_names_and_a_level_of_no_text(oracle):
     X = pd.DataFrame({"value 3": ["", "a", "b", "value 4"] * 50, "value 4": np.linspace(-1, 2, 200)})
     bounds = dplr.Bounds({"value 3": {"levels": ["", "a"], "missing": "indicator"}, "value 4": (0, 1)})
     est = dplr.fit(X, X["value 4"] > 0.5, eps=9.0, bounds=bounds)
-    same(answers(est, X)["margin"], est.decision_function(X))
+    assert_same(answers(est, X)["margin"], est.decision_function(X))
     other = dplr.fit(
         X.set_axis(["label", "b"], axis=1),
         X["value 4"] > 0.5,

@@ -17,7 +17,7 @@ from dplr.bounds.curves import Curve
 from dplr.bounds.kinds import FUNCTIONS
 from dplr.bounds.layout import Layout
 from dplr.estimators.export import parts
-from exported import answers, asked, database, same
+from exported import answers, asked, assert_same, database
 
 GAP = float("nan")
 LISTED = [1.25, 2.0, 7.5]
@@ -85,7 +85,7 @@ def test_every_tool_follows_a_curve_at_its_knots_beside_and_beyond_them(transfor
     columns = {"even": curve(**options), "listed": curve(knots=LISTED, **options)}
     X = rows_of(columns)
     est = model_of(columns, X)
-    same(tool(est, X), est.decision_function(X))
+    assert_same(tool(est, X), est.decision_function(X))
 
 
 @every_tool
@@ -97,7 +97,7 @@ def test_a_curve_without_a_line_is_the_interpolation_of_its_coefficients(transfo
     coefs = est.coef_.ravel()
     scale = FUNCTIONS[transform][1] if transform != "clip" else np.positive
     lines = np.interp(scale(np.clip(X["x"], 1, 9)), scale(np.array([1, *LISTED, 9])), coefs[:-1])
-    same(tool(est, X), est.intercept_ + np.where(np.isnan(X["x"]), coefs[-1], lines))
+    assert_same(tool(est, X), est.intercept_ + np.where(np.isnan(X["x"]), coefs[-1], lines))
 
 
 @every_tool
@@ -105,7 +105,7 @@ def test_a_number_of_equal_knots_as_large_as_may_be_is_followed(tool):
     columns = {"x": {"lower": -1e6, "upper": 12.5, "knots": 256}}
     X = rows_of(columns)
     est = model_of(columns, X)
-    same(tool(est, X), est.decision_function(X))
+    assert_same(tool(est, X), est.decision_function(X))
 
 
 LEVELS = {
@@ -128,7 +128,7 @@ def test_every_tool_gives_each_level_a_curve_of_its_own(levels, line, tool):
     X = rows_of({"kind": {"levels": kinds}, "dust": dust, "salt": salt})
     est = model_of({"kind": column, "dust": dust, "salt": salt}, X, [("kind", "dust"), ("salt", "kind")])
     assert est.coef_.size > 15
-    same(tool(est, X), est.decision_function(X))
+    assert_same(tool(est, X), est.decision_function(X))
 
 
 @every_tool
@@ -141,7 +141,7 @@ def test_in_other_products_a_curve_is_its_line_less_the_middle(tool):
     X = rows_of(columns)
     est = model_of(columns, X, [("dust", "salt"), ("rank", "dust"), ("salt", "rank")])
     assert len(est.coef_.ravel()) == 7 + 6 + 1 + 3
-    same(tool(est, X), est.decision_function(X))
+    assert_same(tool(est, X), est.decision_function(X))
 
 
 @every_tool
@@ -162,7 +162,7 @@ def test_a_narrower_range_holds_the_line_and_not_the_knots(tool):
     est._record = dataclasses.replace(est._record, prep=dataclasses.replace(est._record.prep, limits=limits))
     narrow = est.decision_function(X)
     assert np.abs(narrow - wide).max() > 1
-    same(tool(est, X), narrow)
+    assert_same(tool(est, X), narrow)
     shares = [part for part in parts.parts_of(est._record.prep) if isinstance(part, parts.Shares)]
     assert [part.knots[:: len(part.knots) - 1] for part in shares] == [(1, 9)] * 2
 
@@ -194,7 +194,7 @@ def test_a_pipeline_takes_curves_of_a_frame_by_name_whatever_scikit_learn_hands_
     with config_context(transform_output=output):
         plain = est.to_sklearn()
         for rows in (X, X[X.columns[::-1]], frames.from_pandas(X)):
-            same(plain.decision_function(rows), est.decision_function(X))
+            assert_same(plain.decision_function(rows), est.decision_function(X))
 
 
 @pytest.mark.parametrize("tool", [of_the_pipeline, pytest.param(of_the_graph, marks=pytest.mark.oracle)])
@@ -203,7 +203,7 @@ def test_curves_by_position_are_followed_in_arrays(tool):
     X = rows_of(columns).to_numpy()
     est = model_of(list(columns.values()), X, [(0, 2), (2, 1)])
     for rows in (X, X[:1], X[:0]) if tool is of_the_graph else (X, X[:1]):
-        same(tool(est, rows), est.decision_function(rows) if len(rows) else [])
+        assert_same(tool(est, rows), est.decision_function(rows) if len(rows) else [])
 
 
 def test_a_saved_model_has_the_same_exports(tmp_path):
@@ -215,7 +215,7 @@ def test_a_saved_model_has_the_same_exports(tmp_path):
     loaded = dplr.load_model(tmp_path / "model.json")
     assert loaded.to_sql() == est.to_sql()
     assert loaded.bounds == est.bounds
-    same(loaded.to_sklearn().decision_function(X), est.to_sklearn().decision_function(X))
+    assert_same(loaded.to_sklearn().decision_function(X), est.to_sklearn().decision_function(X))
 
 
 BENT = dataclasses.make_dataclass("Later", [("degree", int, 1)], bases=(Curve,), frozen=True)

@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 
-def same(found, wanted):
+def assert_same(found, wanted):
     """Equal labels, or numbers that are equal up to the rounding of a sum."""
     wanted = np.asarray(wanted)
     if wanted.dtype.kind == "f":

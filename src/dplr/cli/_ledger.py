@@ -126,14 +126,14 @@ def show(path: str, as_json: bool, public: bool) -> None:
     Publish what this command prints, never the file: its log and its time of change are not rounded.
     """
     import dplr
-    from dplr.ledger.printing import loss_words, published, terms_words
+    from dplr.ledger.printing import loss_words, public_part, terms_words
 
     with blamed(FILE):
         opened = dplr.Ledger(path)
         terms, spent, rest, entries = opened.terms(), opened.spent(), opened.remaining(), opened.entries()
         shares = {name: _share(opened.share(name), *limits) for name, limits in opened.shares().items()}
     if public:
-        terms, entries = published(terms, entries)
+        terms, entries = public_part(terms, entries)
     publishable = public or terms.strict
     if as_json:
         content = {

@@ -170,10 +170,10 @@ class Evaluation(ABC):
     def _repr_html_(self) -> str:
         """Return the measures for notebooks, what voids the promise first."""
         rows = [(name, *_cells(one)) for name, one in self.measures.items()]
-        flattered = [f"{_IN_SAMPLE}."] if self.in_sample else []
+        flattery = [f"{_IN_SAMPLE}."] if self.in_sample else []
         return markup.piece(
             self._title("rows of the fit" if self.in_sample else _NEW),
-            markup.alarms([*alarms(self.privacy_), *flattered]),
+            markup.alarms([*alarms(self.privacy_), *flattery]),
             markup.excerpt(("measure", "estimate", f"{100 * self.level:g} % interval"), rows, "measures"),
             markup.facts([("guarantee", self.privacy_.guarantee)]),
         )
@@ -181,6 +181,6 @@ class Evaluation(ABC):
 
 def _cells(one: Measure) -> tuple[str, str]:
     """Estimate and interval."""
-    return (
-        (f"{one.estimate:.4g}", f"[{one.lower:.4g}, {one.upper:.4g}]") if one.says else ("the release cannot say", "")
-    )
+    if not one.says:
+        return "the release cannot say", ""
+    return f"{one.estimate:.4g}", f"[{one.lower:.4g}, {one.upper:.4g}]"

@@ -22,7 +22,7 @@ _SLOW = "the accountant takes seconds: `spent()`, `remaining()`"
 _NOTE = "Releases by the day, and no fit that failed. `entries()` has all of them, for the data holder alone."
 
 
-def published(terms: Terms, entries: Sequence[Entry]) -> tuple[Terms, list[Entry]]:
+def public_part(terms: Terms, entries: Sequence[Entry]) -> tuple[Terms, list[Entry]]:
     """Terms and entries without a trace of fits that failed: entries that count, by the day and numbered anew."""
     spent = [entry for entry in entries if entry.state != "refunded"]
     return replace(terms, created=day_of(terms.created)), [
@@ -51,7 +51,7 @@ def as_html(ledger: Account) -> str:
         with opened.reading() as (connection, terms):
             room, shares = room_of(opened, connection, terms), transactions.shares(connection)
             every = transactions.entries(connection)
-        _, entries = published(terms, [entry for entry in every if opened.share in (None, entry.share)])
+        _, entries = public_part(terms, [entry for entry in every if opened.share in (None, entry.share)])
         amounts = [("spent and remaining", _SLOW)]
         if terms.composition != "pld":
             amounts = [("spent", loss_words(*room.spent())), ("remaining", rest_words(room.remaining()))]
