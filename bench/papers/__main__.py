@@ -89,7 +89,8 @@ def _say(reports: list[Report], seconds: float) -> None:
     print(f"{seconds:.0f} s in all")
     skipped = sum(bool(report.skipped) for report in reports)
     if skipped:
-        print(f"{skipped} of {len(reports)} figures skipped, which is no success: `make data` prepares the real data")
+        remedy = "`make data` writes the real data to build/data, which DPLR_DATA must then name"
+        print(f"{skipped} of {len(reports)} figures skipped, which is no success: {remedy}")
 
 
 def _compared(reports: list[Report]) -> bool:
