@@ -50,40 +50,13 @@ def test_faulty_rows_are_refused_before_any_noise_and_the_budget_comes_back(kind
 
 
 @BOTH
-@pytest.mark.filterwarnings("error")
-def test_a_strict_ledger_says_nothing_of_the_rows_and_gives_nothing_back(kind, tmp_path):
-    ledger = dplr.Ledger(tmp_path / "budget", eps=1.0, strict=True)
-    X, y = data()
-    X[3] = 1e6  # outside the bounds: no warning
-    made(kind, eps=0.3, ledger=ledger).fit(X, y > 0)
-    X[7, 1] = np.nan
-    with pytest.raises(RuntimeError, match="the ledger is strict: it says no more"):
-        made(kind, eps=0.3, ledger=ledger).fit(X, y > 0)
-    assert ledger.spent() == (0.6, 0.0)
-    with pytest.raises(TypeError, match="`X` must be an array or a frame"):
-        made(kind, eps=0.3, ledger=ledger).fit(X.tolist(), y > 0)
-
-
-@BOTH
-@pytest.mark.parametrize("strict", [True, False])
-def test_columns_of_another_type_than_declared_are_refused_before_the_ledger_is_asked(kind, strict, tmp_path, entropy):
-    ledger = dplr.Ledger(tmp_path / "budget", eps=1.0, strict=strict)
+def test_columns_of_another_type_than_declared_are_refused_before_the_ledger_is_asked(kind, tmp_path, entropy):
+    ledger = dplr.Ledger(tmp_path / "budget", eps=1.0)
     frame = pd.DataFrame({"age": [18.0, 60.0], "work": [0.0, 20.0]})
     bounds = dplr.Bounds({"age": (18, 99), "work": {"levels": ["none", "some"]}})
     with pytest.raises((ValueError, TypeError), match="work"):
         made(kind, bounds=bounds, eps=0.3, ledger=ledger).fit(frame, np.array([True, False]))
     assert (ledger.spent(), ledger.entries(), entropy.bytes) == ((0.0, 0.0), [], 0)
-
-
-@pytest.mark.filterwarnings("error")
-def test_a_strict_ledger_is_silent_where_values_are_converted_before_the_reservation(tmp_path):
-    ledger = dplr.Ledger(tmp_path / "budget", eps=1.0, strict=True)
-    X, y = data()
-    y = y.astype(np.longdouble)
-    y[0] = np.longdouble("1e400")  # no float64
-    bounds = dplr.Bounds([(0, 10), (-1, 1)], target={"threshold": 0})
-    made(baselines.DPME, eps=0.3, bounds=bounds, ledger=ledger).fit(X, y)
-    assert ledger.spent() == (0.3, 0.0)
 
 
 def test_the_data_holder_is_told_of_values_outside_the_bounds():

@@ -637,24 +637,13 @@ def test_the_public_form_of_a_ledger_is_the_same_whether_fits_failed_or_not(fold
     assert "data holder" not in text
 
 
-def test_a_ledger_is_shown_for_the_data_holder_unless_it_is_strict_or_the_public_form(folder):
+def test_a_ledger_is_shown_for_the_data_holder_unless_in_the_public_form(folder):
     dplr.Ledger("budget.db", eps=1.0)
-    dplr.Ledger("strict.db", eps=1.0, strict=True)
-    for path, *more in (["budget.db"], ["budget.db", "--public"], ["strict.db"]):
-        publishable = bool(more) or path == "strict.db"
-        said = command("ledger", "show", path, *more).stdout
+    for more in ([], ["--public"]):
+        publishable = bool(more)
+        said = command("ledger", "show", "budget.db", *more).stdout
         assert ("For the data holder" not in said) is publishable
-        assert json.loads(command("ledger", "show", path, "--json", *more).stdout)["publishable"] is publishable
-
-
-def test_a_strict_ledger_is_for_services_and_not_for_the_command_line(folder):
-    assert ", strict" in command("ledger", "init", "budget.db", "--eps", "1", "--strict").stdout
-    assert dplr.Ledger("budget.db").strict
-    assert "strict" in command(*FIT, "--ledger", "budget.db", code=2).stderr
-    assert command("ledger", "show", "budget.db").stdout.startswith("Ledger budget.db: eps = 1, delta = 1e-12, basic")
-    command("plan", "--bounds", "bounds.toml", "--n-rows", "400", "--eps", "0.5", "--ledger", "budget.db")
-    command("ledger", "init", "plain.db", "--eps", "1")
-    assert not dplr.Ledger("plain.db").strict
+        assert json.loads(command("ledger", "show", "budget.db", "--json", *more).stdout)["publishable"] is publishable
 
 
 def test_a_delta_too_small_to_read_is_a_power_of_ten_wherever_a_person_reads_it(folder):

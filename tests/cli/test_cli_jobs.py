@@ -13,7 +13,7 @@ from dplr.cli import _fit, main
 from dplr.ledger import job
 from dplr.ledger.handle import Ledger
 from dplr.ledger.journal import Journal
-from dplr.ledger.reservation import _OpenReservation
+from dplr.ledger.reservation import FileReservation
 from dplr.noise import Source
 
 FIT = ("fit", "people.csv", "--target", "sick", "--bounds", "bounds.toml", "--eps", "0.5", "-o", "model.json",
@@ -141,14 +141,14 @@ def test_an_interrupt_of_a_descent_says_that_it_can_go_on(ledger, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(_OpenReservation, "commit", interrupted)
+        patch.setattr(FileReservation, "commit", interrupted)
         assert "the same command with --resume goes on with it" in command(*ngd, code=130)
     command(*ngd, "--resume")
     assert states(ledger) == ["committed"]
 
 
 def test_a_command_that_was_killed_after_its_noise_stays_spent(ledger):
-    killed_at(_OpenReservation, "commit")
+    killed_at(FileReservation, "commit")
     assert "its noise may have been drawn" in command("ledger", "give-back", "budget.db", "1", code=2)
     assert "None can be resumed" in command(*FIT, "--resume", code=3)
     assert "must have a release that is kept" in command("ledger", "recover", "budget.db", "1", "-o", "m", code=2)
@@ -195,15 +195,15 @@ def test_an_interrupt_says_what_it_leaves(ledger, monkeypatch, where, said, left
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    commit = _OpenReservation.commit
+    commit = FileReservation.commit
     if where == "reserve":
         monkeypatch.setattr(job, "begin", interrupted)
     elif where == "_sampler":
         monkeypatch.setattr(Source, "_sampler", property(interrupted))
     elif where == "commit":
-        monkeypatch.setattr(_OpenReservation, "commit", interrupted)
+        monkeypatch.setattr(FileReservation, "commit", interrupted)
     else:
-        monkeypatch.setattr(_OpenReservation, "commit", lambda *given: interrupted(commit(*given)))
+        monkeypatch.setattr(FileReservation, "commit", lambda *given: interrupted(commit(*given)))
     assert said in command(*FIT, code=130)
     assert states(ledger) == left
 
@@ -212,7 +212,7 @@ def test_what_went_wrong_is_said_though_the_ledger_cannot_be_read(ledger, monkey
     def broken(*_):
         raise OSError("`ledger` could not be written to disk; got 'budget.db'. Make room.")
 
-    monkeypatch.setattr(_OpenReservation, "commit", broken)
+    monkeypatch.setattr(FileReservation, "commit", broken)
     monkeypatch.setattr(Ledger, "entries_of", broken)
     said = command(*FIT, code=3)
     assert said.startswith("Error: `ledger` could not be written to disk; got 'budget.db'. Make room. What it left in")

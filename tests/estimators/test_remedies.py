@@ -78,17 +78,6 @@ def test_a_warning_that_is_an_error_comes_before_anything_is_spent(tmp_path):
     assert not [entry for entry in ledger.entries() if entry.state != "refunded"]
 
 
-def test_a_strict_ledger_does_not_tell_how_wide_a_target_is(tmp_path):
-    X, y = _rows()
-    bounds = dplr.Bounds([(-1, 1)] * 2, target=(-1_000, 1_000))
-    ledger = dplr.Ledger(tmp_path / "budget", eps=1.0, strict=True)
-    with warnings.catch_warnings(record=True) as raised:
-        warnings.simplefilter("always")
-        dplr.fit(X, y, model="linear", eps=1.0, bounds=bounds, ledger=ledger)
-    assert raised == []
-    assert ledger.remaining()[0] == 0
-
-
 def test_a_notebook_says_whether_a_ledger_counted_the_fit_and_nothing_where_nobody_knows(tmp_path):
     X, y = _rows()
     said = "No ledger counted this fit"

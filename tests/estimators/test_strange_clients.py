@@ -195,16 +195,15 @@ def test_every_way_to_a_release_says_it_in_workers_too(door):
             assert set(each.privacy_.uncovered) <= told
 
 
-def test_the_ledger_keeps_it_of_fits_and_searches_and_a_strict_one_is_silent(tmp_path):
-    for name, strict in (("open", False), ("strict", True)):
-        ledger = dplr.Ledger(tmp_path / name, eps=10.0, delta=1e-6, strict=strict)
-        model = clone(MODEL).set_params(ledger=ledger, classes=(0, 1))
-        search = dplr.PrivateSearch(model, {"l2": [0.1, 1.0]})
-        for each in (model, search):
-            _, told = said_of(lambda each=each: LATER["tuned"](each, X, Y))
-            assert told == (set() if strict else {unknown("_fit_one, tuned")})
-        for entry in ledger.entries():
-            assert entry.statement["uncovered"] == [unknown("_fit_one, tuned")]
+def test_the_ledger_keeps_it_of_fits_and_searches(tmp_path):
+    ledger = dplr.Ledger(tmp_path / "budget", eps=10.0, delta=1e-6)
+    model = clone(MODEL).set_params(ledger=ledger, classes=(0, 1))
+    search = dplr.PrivateSearch(model, {"l2": [0.1, 1.0]})
+    for each in (model, search):
+        _, told = said_of(lambda each=each: LATER["tuned"](each, X, Y))
+        assert told == {unknown("_fit_one, tuned")}
+    for entry in ledger.entries():
+        assert entry.statement["uncovered"] == [unknown("_fit_one, tuned")]
 
 
 def test_a_client_that_learns_from_rows_of_a_fitted_model_is_warned_of():

@@ -44,19 +44,14 @@ def test_a_stream_of_rows_that_grows_is_refused():
         dplr.evaluate(lambda rows: np.asarray(rows)[:, 1], rows, "y", eps=1.0)
 
 
-def strict(tmp_path, name="budget.db"):
-    return dplr.Ledger(tmp_path / name, eps=1e9, strict=True)
-
-
 @pytest.mark.parametrize("other", ["a", None, [1, 2], 10**400], ids=["text", "nothing", "a list", "beyond floats"])
-def test_one_answer_of_another_type_moves_no_other_row(other, tmp_path):
-    """With a strict ledger, where no row is refused: the row without an answer counts nowhere, the others as before."""
+def test_one_answer_of_another_type_moves_no_other_row(other):
+    """It is the one row that is refused: the others are read as before."""
     y = [0, 1] * 50
-    for number, (answers, options) in enumerate((([0, 1] * 50, {"decisions": True}), ([0.2, 0.8] * 50, {}))):
+    for answers, options in (([0, 1] * 50, {"decisions": True}), ([0.2, 0.8] * 50, {})):
         answers[3] = other
-        ledger = strict(tmp_path, f"{number}.db")
-        result = dplr.evaluate(answers, None, y, eps=1000.0, classes=(0, 1), ledger=ledger, **options)
-        assert 98.5 < result.released_["cells"].sum() < 100.5
+        with pytest.raises(ValueError, match="1 rows without one"):
+            dplr.evaluate(answers, None, y, eps=1000.0, classes=(0, 1), **options)
 
 
 def test_bounds_whose_difference_is_no_number_are_refused():
@@ -110,27 +105,6 @@ def test_intervals_hold_shares_near_nothing(rows, share, eps):
         one = dplr.evaluate(np.full(rows, 0.3), None, y, eps=eps, rng=seed).prevalence
         held += one.lower <= share <= one.upper
     assert held / times > 0.95 - 5 * (0.95 * 0.05 / times) ** 0.5
-
-
-def test_rows_that_a_strict_ledger_leaves_out_do_not_bend_the_others(tmp_path):
-    """Three of ten rows have no outcome: measures are those of the other rows, and n_rows is no denominator."""
-    rng, n = np.random.default_rng(0), 20_000
-    scores = rng.uniform(size=n)
-    y, lost = (rng.uniform(size=n) < scores) * 1.0, np.arange(n) < 6000
-    numbers = 100 * scores + rng.normal(0, 5, n)
-    exact = ((scores > 0.5) == y)[~lost].mean()
-    y[lost], numbers[lost] = np.nan, np.nan
-    labels = dplr.evaluate(scores, None, y, eps=10.0, ledger=strict(tmp_path, "labels.db"))
-    assert abs(labels.accuracy.estimate - exact) < 6 * labels.accuracy.noise_sd
-    options = {"eps": 10.0, "target_bounds": (-20, 120)}
-    of_numbers = dplr.evaluate(100 * scores, None, numbers, ledger=strict(tmp_path, "numbers.db"), **options)
-    errors = (numbers - 100 * scores)[~lost]
-    assert abs(of_numbers.rmse.estimate - np.sqrt((errors**2).mean())) < 6 * of_numbers.rmse.noise_sd
-    assert abs(of_numbers.mae.estimate - np.abs(errors).mean()) < 6 * of_numbers.mae.noise_sd
-    models = 100 * scores + 5, 100 * scores
-    pair = dplr.evaluate_pair(*models, None, numbers, ledger=strict(tmp_path, "pair.db"), **options)
-    assert pair.is_better("r2")
-    assert any("left out" in fact for fact in labels.privacy_.assumptions)
 
 
 @pytest.mark.parametrize("answer", [-7.0, 1.5, np.inf, -np.inf])

@@ -75,13 +75,11 @@ def test_what_the_proof_does_not_cover_is_refused_before_anything_is_paid(rows, 
     assert ledger.remaining()[0] == 2.0
 
 
-def test_a_strict_ledger_and_a_stream_are_refused(rows, tmp_path):
+def test_a_stream_is_refused(rows, tmp_path):
     X, y = rows
-    ledger = dplr.Ledger(tmp_path / "strict.db", eps=2.0, strict=True)
-    with pytest.raises(ValueError, match="strict"):
-        dplr.fit(X, y, bounds=BOUNDS, eps=0.8, holdout=0.2, ledger=ledger)
-    with pytest.raises((TypeError, ValueError), match="X"):
-        dplr.fit(str(tmp_path), "y", bounds=BOUNDS, eps=0.8, holdout=0.2)
+    X.assign(y=y).to_parquet(tmp_path / "rows.parquet")
+    with pytest.raises(TypeError, match="`X` must be in memory with `holdout`"):
+        dplr.fit(tmp_path / "rows.parquet", "y", bounds=BOUNDS, eps=0.8, holdout=0.2)
 
 
 def test_a_fault_in_the_other_rows_does_not_lose_the_model(rows):

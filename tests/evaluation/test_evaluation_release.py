@@ -126,20 +126,6 @@ def _broken(rows):
     raise RuntimeError("broken")
 
 
-def test_a_strict_ledger_says_nothing_of_values(table, model, tmp_path):
-    ledger = dplr.Ledger(tmp_path / "strict.db", eps=10.0, strict=True)
-    y = table["y"][3000:].to_numpy().copy()
-    scores = model.predict_proba(table[["age", "hours"]][3000:])[:, 1].copy()
-    scores[5], y[7] = np.nan, 9
-    result = dplr.evaluate(scores, None, y, eps=1.0, ledger=ledger)
-    assert abs(result.released_["cells"].sum() - 2998) < 2.2 * math.sqrt(2 * 60) * 6
-    with pytest.raises(RuntimeError, match="the ledger is strict"):
-        dplr.evaluate(_broken, table[["age"]][3000:], y, eps=1.0, ledger=ledger)
-    assert ledger.remaining()[0] == pytest.approx(8.0)
-    with pytest.raises(ValueError, match="must not be strict"):
-        dplr.evaluate(scores, None, y, eps=1.0, person=np.arange(3000), ledger=ledger)
-
-
 def test_rows_of_the_fit_are_refused_unless_asked_for(table):
     X, y = table[["age", "hours"]][:3000], table["y"][:3000]
     model = dplr.fit(X, y, bounds=BOUNDS, eps=2.0, rng=1)

@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 from dplr import noise
-from dplr.fitting import silence
 from dplr.ledger import Ledger
 from dplr.ledger.connection import _Use
 from dplr.ledger.journal import Journal
@@ -140,18 +139,6 @@ def test_a_pool_of_the_parent_is_not_used_where_the_hook_was_cut_short():
         return threads.run(str, [1, 2])
 
     assert in_child(after_no_hook) == ["1", "2"]
-
-
-def test_a_strict_fit_waits_for_no_thread_of_the_parent_where_the_hook_was_cut_short():
-    lock, process = threading.RLock(), os.getpid()
-
-    def after_no_hook():
-        silence._quiet, silence._process = lock, process
-        with silence._silence_of_the_process():
-            return True
-
-    with held_by_a_thread(lock):
-        assert in_child(after_no_hook)
 
 
 def test_a_child_makes_its_own_lock_of_ledgers_or_uses_none():

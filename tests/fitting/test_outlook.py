@@ -129,16 +129,6 @@ def test_it_is_said_before_the_budget_is_touched(tmp_path):
     assert ledger.remaining()[0] == 1.0
 
 
-def test_a_strict_ledger_is_silent(tmp_path):
-    ledger = dplr.Ledger(tmp_path / "budget", eps=1.0, strict=True)
-    X, y, bounds = _rows(80)
-    with warnings.catch_warnings(record=True) as raised:
-        warnings.simplefilter("always")
-        dplr.fit(X, y, model="linear", bounds=bounds, eps=0.1, ledger=ledger)
-    assert dplr.UtilityWarning not in [each.category for each in raised]
-    assert ledger.spent()[0] == 0.1
-
-
 def test_classes_persons_ranges_and_a_reference_have_an_outlook():
     facts = {"bounds": dplr.Bounds([(-1, 1)] * 3, target=["a", "b", "c"])}
     two = {"bounds": dplr.Bounds([(-1, 1)] * 3, target=["a", "b"])}

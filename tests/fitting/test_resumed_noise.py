@@ -14,7 +14,7 @@ import dplr
 from dplr.ledger import outcomes
 from dplr.ledger.handle import Ledger
 from dplr.ledger.journal import Journal
-from dplr.ledger.reservation import _OpenReservation
+from dplr.ledger.reservation import FileReservation
 from dplr.model_file import encode_model
 from dplr.noise import Source
 from dplr.rows.array.rows import ArrayRows
@@ -35,8 +35,8 @@ FITS_WITH_NOISE = {
 # (owner, method): a process dies before or after the n-th call of any of them.
 EVENTS = [
     (Journal, "record"),
-    (_OpenReservation, "draw"),
-    (_OpenReservation, "commit"),
+    (FileReservation, "draw"),
+    (FileReservation, "commit"),
     (Source, "gaussian"),
     (ArrayRows, "totals"),
 ]
@@ -364,9 +364,9 @@ def test_noise_that_is_not_recorded_is_not_gone_on_with(ledger, tmp_path, monkey
     pid = os.fork()
     if pid == 0:
         try:
-            _OpenReservation.commit = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+            FileReservation.commit = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
             monkeypatch.undo()
-            _OpenReservation.commit = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+            FileReservation.commit = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
             fit(ledger.job("f"), **given)
         finally:
             os._exit(1)
@@ -403,7 +403,7 @@ def test_a_full_disk_costs_the_journal_and_neither_the_fit_nor_its_noise(ledger,
 def test_whoever_delivers_a_release_leaves_no_journal(ledger, monkeypatch):
     """A process that died between its commit and the removal has left one."""
     with monkeypatch.context() as patch:
-        patch.setattr(_OpenReservation, "_end_recording", lambda held: None)
+        patch.setattr(FileReservation, "_end_recording", lambda held: None)
         fit(ledger.job("f", keep=encode_model), mechanism=RAW)
     assert (states(ledger), ledger.kept(), len(journals_of(ledger))) == (["committed"], [1], 1)
     ledger.recover(1)

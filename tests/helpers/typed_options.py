@@ -274,7 +274,6 @@ COMMANDS = {
         "delta": Line("--delta 1e-6", passes("Ledger", "delta", 1e-6)),
         "composition": Line("--composition zcdp", passes("Ledger", "composition", "zcdp"), "--delta 1e-6"),
         "neighbouring": Line("--neighbouring add_remove", passes("Ledger", "neighbouring", "add_remove")),
-        "strict": Line("--strict", passes("Ledger", "strict", True)),
         "unit": Line("--unit id", passes("Ledger", "unit", "id")),
     }),
     "ledger share": ("ledger share {path} {name} --eps 0.1", {

@@ -123,21 +123,6 @@ def test_what_was_never_begun_comes_back_at_the_end_and_what_was_begun_does_not(
     assert ledger.spent()[0] == 0.2
 
 
-def test_a_strict_ledger_gives_nothing_back(path):
-    X, y = data()
-    strict = Ledger(path, eps=1.0, strict=True)
-    with strict.set_aside(a_plan(), fits=4) as held:
-        assert held.strict
-        dplr.fit(X, y, eps=0.1, mechanism="fm", classes=(0, 1), ledger=held)
-        X[0, 0] = np.nan
-        with pytest.raises(RuntimeError, match="it says no more"):
-            dplr.fit(X, y, eps=0.1, mechanism="fm", classes=(0, 1), ledger=held)
-    assert states(strict) == ["committed", "committed", "set aside", "set aside"]
-    assert strict.spent()[0] == 0.4
-    assert {(len(entry.reserved_at), entry.ended_at) for entry in strict.entries()} == {(10, None)}
-    assert held.unused() == 2
-
-
 def test_a_fit_that_fails_before_noise_gives_its_piece_to_the_ledger(ledger):
     X, y = data()
     X[3, 1] = np.nan
@@ -207,9 +192,8 @@ def test_many_processes_never_take_one_piece_twice(path):
     assert states(ledger) == ["committed"] * 40
 
 
-@pytest.mark.parametrize("strict", [False, True])
-def test_workers_that_are_killed_while_another_closes_never_lose_what_they_took(path, strict):
-    ledger = Ledger(path, eps=1.0, strict=strict)
+def test_workers_that_are_killed_while_another_closes_never_lose_what_they_took(path):
+    ledger = Ledger(path, eps=1.0)
     held = ledger.set_aside(a_plan(0.001), fits=300)
     reading, writing = os.pipe()
     pids = []
@@ -234,11 +218,9 @@ def test_workers_that_are_killed_while_another_closes_never_lose_what_they_took(
         said += more
     found = states(ledger)
     assert len(said) <= found.count("committed") <= len(said) + 3
-    assert found.count("set aside") == 0 or strict
+    assert found.count("set aside") == 0
     kept = sum(state != "refunded" for state in found)
     assert ledger.spent()[0] == float(Fraction("0.001") * kept)
-    if strict:
-        assert (found.count("committed"), kept) == (300, 300)  # nobody closes a strict one: its fits go on to the end
 
 
 def test_threads_of_one_search_share_it(ledger):
@@ -434,12 +416,12 @@ def test_the_command_line_shows_what_is_set_aside(ledger):
 class Machine(RuleBasedStateMachine):
     """A ledger with allotments, and a list that should say the same."""
 
-    @initialize(strict=strategies.booleans())
-    def make(self, strict):
+    @initialize()
+    def make(self):
         self.folder = allotment_module.secrets.token_hex(4)
         self.path = os.path.join(MEMORY or "/tmp", f"dplr-{self.folder}")
-        self.ledger = Ledger(self.path, eps=1.0, delta=0.0, strict=strict)
-        self.strict, self.model, self.held, self.begun = strict, [], [], []  # model: [eps, state, allotment]
+        self.ledger = Ledger(self.path, eps=1.0, delta=0.0)
+        self.model, self.held, self.begun = [], [], []  # model: [eps, state, allotment]
 
     def counted(self):
         return sum((Fraction(str(eps)) for eps, state, _ in self.model if state != "refunded"), Fraction(0))
@@ -466,7 +448,7 @@ class Machine(RuleBasedStateMachine):
         except BudgetExceeded:
             assert not free
             return
-        free[0][1] = "committed" if self.strict else "reserved"
+        free[0][1] = "reserved"
         self.begun.append((reservation, free[0]))
 
     @rule(commit=strategies.booleans())
@@ -474,15 +456,14 @@ class Machine(RuleBasedStateMachine):
         if self.begun:
             reservation, entry = self.begun.pop(0)
             reservation.commit() if commit else reservation.refund()
-            if not self.strict:
-                entry[1] = "committed" if commit else "refunded"
+            entry[1] = "committed" if commit else "refunded"
 
     @rule(which=strategies.integers(0, 5))
     def close(self, which):
         if which < len(self.held):
             self.held[which].close()
             for each in self.model:
-                if each[1:] == ["set aside", which] and not self.strict:
+                if each[1:] == ["set aside", which]:
                     each[1] = "refunded"
 
     @rule(eps=strategies.sampled_from([0.05, 0.3]))

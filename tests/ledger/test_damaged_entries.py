@@ -17,7 +17,7 @@ from dplr.ledger.terms import _other_unit
 FINGERPRINT = "people.csv, 9134 bytes"
 # Columns of each table that are read, and the row that is damaged in it.
 COLUMNS = {
-    "terms": ("id", "eps", "delta", "composition", "neighbouring", "strict", "created", "unit"),
+    "terms": ("id", "eps", "delta", "composition", "neighbouring", "created", "unit"),
     "share": ("name", "eps", "delta", "created"),
     "entry": (
         *("reservation", "state", "eps", "delta", "guarantee", "draws", "label", "reserved_at", "ended_at"),
@@ -98,7 +98,7 @@ def loose(whole):
             connection.execute(f"DROP TRIGGER {name}")
         connection.execute("PRAGMA writable_schema = ON")
         for name, sql in [entry for entry in schema if entry[1].startswith("CREATE TABLE")]:
-            types = r"\b(TEXT|REAL|BLOB)\b|NOT NULL|(?<=strict )INTEGER|(?<=draws )INTEGER"
+            types = r"\b(TEXT|REAL|BLOB)\b|NOT NULL|(?<=draws )INTEGER"
             connection.execute("UPDATE sqlite_schema SET sql = ? WHERE name = ?", (re.sub(types, "", sql), name))
     return path
 

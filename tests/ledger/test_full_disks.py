@@ -51,7 +51,7 @@ def states(ledger):
     return [entry.state for entry in ledger.entries()]
 
 
-def error_of(ledger, step, monkeypatch, size, kind=reservations._OpenReservation):
+def error_of(ledger, step, monkeypatch, size, kind=reservations.FileReservation):
     """The message of a fit on a disk that is full from the beginning of a step to its end."""
     with monkeypatch.context() as patch:
         sound = getattr(kind, step) if step != "reserve" else Ledger.reserve

@@ -12,12 +12,10 @@ import subprocess
 import sys
 import threading
 import time
-import warnings
 from dataclasses import replace
 
 import joblib
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
@@ -371,7 +369,7 @@ def test_a_plan_is_priced_without_spending(ledger, path):
 def test_terms_are_those_of_the_file(ledger, path):
     assert Ledger(path).terms() == Ledger(path, eps=1.0, composition="basic").terms() == ledger.terms()
     for name, value in (
-        ("eps", 2.0), ("delta", 1e-6), ("composition", "zcdp"), ("neighbouring", "add_remove"), ("strict", True),
+        ("eps", 2.0), ("delta", 1e-6), ("composition", "zcdp"), ("neighbouring", "add_remove"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=f"`{name}` must be .* as the ledger .* Leave {name} out"):
             Ledger(path, **{name: value})
@@ -388,7 +386,6 @@ def test_terms_are_those_of_the_file(ledger, path):
         ({"eps": 1, "composition": "zcdp"}, "`delta` must be positive with composition='zcdp'"),
         ({"eps": 1, "delta": 1e-13, "composition": "pld"}, "`delta` must be at least 9.1e-13"),
         ({"eps": 1, "neighbouring": "both"}, "`neighbouring` must be one of"),
-        ({"eps": 1, "strict": 1}, "`strict` must be True or False"),
         ({"eps": 1, "label": ""}, "`label` must be"),
         ({}, "`ledger` must be the file of a ledger that exists; got .* Make it once"),
     ],
@@ -440,6 +437,16 @@ def test_entries_and_terms_cannot_be_rewritten(ledger):
     connection.close()
 
 
+def test_a_file_that_was_made_strict_is_refused_by_name(ledger):
+    """Such files were made before the option was taken out: what they promised is no longer kept."""
+    with contextlib.closing(sqlite3.connect(ledger.path, isolation_level=None)) as connection:
+        connection.execute("DROP TRIGGER terms_are_fixed")
+        connection.execute("UPDATE terms SET strict = 1")
+    for use in (lambda: Ledger(ledger.path), ledger.remaining, lambda: ledger.reserve(a_plan(mechanism="fm"))):
+        with pytest.raises(ValueError, match=r"`ledger` must not be strict; got .* Make a new ledger"):
+            use()
+
+
 def test_a_reservation_ends_once(ledger):
     held = ledger.reserve(a_plan(mechanism="fm").statement)
     held.commit()
@@ -466,149 +473,35 @@ def test_loss_distributions_without_dp_accounting_say_how_to_install_it(tmp_path
         Ledger(tmp_path / "new", eps=1.0, delta=1e-6, composition="pld")
 
 
-# Strict
+# Targets
 
 
-@pytest.fixture
-def strict(path):
-    return Ledger(path, eps=1.0, strict=True)
-
-
-def test_a_strict_ledger_shows_no_fault_and_gives_nothing_back(strict):
-    X, y = data()
-    X[3, 1] = np.nan
-    with pytest.raises(RuntimeError, match="it says no more") as caught:
-        dplr.fit(X, y, eps=0.4, classes=(0, 1), ledger=strict, mechanism="fm")
-    assert caught.value.__context__ is None
-    assert caught.value.__cause__ is None
-    assert states(strict) == ["committed"]
-
-
-@pytest.mark.parametrize("labels", [np.array(["no", "yes", "Ann"]), np.array([0, 1, 7]), np.array([0, 1, np.nan])])
-def test_a_strict_ledger_does_not_say_that_a_label_is_unknown(strict, labels):
-    X, y = data()
-    values = labels[y]
-    values[5] = labels[2]
-    with pytest.raises(RuntimeError, match="it says no more") as caught:
-        dplr.fit(X, values, eps=0.4, classes=labels[:2], ledger=strict, mechanism="fm")
-    assert "Ann" not in str(caught.value)
-    assert states(strict) == ["committed"]
-
-
-def test_a_strict_ledger_shows_no_share_of_clipped_rows(strict):
-    X, y = data()
-    with warnings.catch_warnings(record=True) as raised:
-        warnings.simplefilter("always")
-        dplr.fit(9 * X, y, eps=0.4, classes=(0, 1), ledger=strict, mechanism="fm")
-    assert [str(warning.message) for warning in raised] == []
-
-
-def test_a_strict_ledger_stays_silent_when_another_thread_ends_first(strict, monkeypatch):
-    X, y = data()
-    begun = {"first": threading.Event(), "second": threading.Event()}
-    run = dplr.FunctionalMechanism.run
-
-    def in_turn(self, *what):
-        begun[threading.current_thread().name].set()
-        begun["second"].wait()
-        if threading.current_thread() is second:
-            first.join()
-        return run(self, *what)
-
-    monkeypatch.setattr(dplr.FunctionalMechanism, "run", in_turn)
-    est = dplr.LogisticRegression(eps=0.1, classes=(0, 1), ledger=strict, mechanism="fm")
-    first, second = (threading.Thread(target=clone(est).fit, args=(9 * X, y), name=name) for name in begun)
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
-        filters = list(warnings.filters)
-        first.start()
-        begun["first"].wait()
-        second.start()
-        second.join()
-        assert seen == []
-        assert warnings.filters == filters
-    assert states(strict) == ["committed"] * 2
-
-
-@pytest.mark.parametrize("library", ["polars", "pyarrow"])
-def test_a_strict_ledger_takes_numbers_of_any_library_and_nothing_that_values_decide(strict, library):
-    table = pytest.importorskip(library)
-    frame = table.DataFrame if library == "polars" else table.table
-    column = table.Series if library == "polars" else lambda values: table.chunked_array([values])
-    X, y = data()
-    numbers = frame({"a": X[:, 0], "b": X[:, 1]})
-    dplr.fit(numbers, column(y), eps=0.1, classes=(0, 1), ledger=strict, mechanism="fm")
-    with pytest.raises(TypeError, match="`X` must be an array or a frame of numbers"):
-        dplr.fit(frame({"a": ["1"] * len(y)}), y, eps=0.1, classes=(0, 1), ledger=strict, mechanism="fm")
-    for values in (["1"] * len(y), [True, None] * (len(y) // 2)):
-        with pytest.raises(TypeError, match="`y` must be an array or a frame of numbers"):
-            dplr.fit(numbers, column(values), eps=0.1, model="linear", ledger=strict, mechanism="fm")
-    holes = column([None, 1] * (len(y) // 2))
-    with pytest.raises(RuntimeError, match="it says no more"):
-        dplr.fit(numbers, holes, eps=0.1, model="linear", ledger=strict, mechanism="fm")
-    assert states(strict) == ["committed", "committed"]
-
-
-def test_a_strict_ledger_does_not_say_how_long_a_text_is(strict):
+def test_an_error_of_a_target_does_not_say_how_long_a_text_is():
     X, y = data()
     said = set()
     for longest in ("9", "99999"):
         texts = np.array(["1", longest])[y]
         with pytest.raises(ValueError, match="`y` must be numeric") as caught:
-            dplr.fit(X, texts, eps=0.1, model="linear", ledger=strict, mechanism="fm")
+            dplr.fit(X, texts, eps=0.1, model="linear", mechanism="fm")
         said.add(str(caught.value))
     assert len(said) == 1
 
 
-def test_a_strict_ledger_reads_no_labels_and_needs_plain_types(strict):
-    X, y = data()
-    with pytest.raises(ValueError, match="`classes` must not be read with a strict ledger"):
-        dplr.fit(X, y, eps=0.1, classes="from_data", ledger=strict, mechanism="fm")
-    for bad in (X.tolist(), X.astype(object), pd.DataFrame(X, dtype=object)):
-        with pytest.raises(TypeError, match="`X` must be an array or a frame of numbers"):
-            dplr.fit(bad, y, eps=0.1, classes=(0, 1), ledger=strict, mechanism="fm")
-    with pytest.raises(TypeError, match="`y` must be"):
-        dplr.fit(X, y.astype(object), eps=0.1, classes=(0, 1), ledger=strict, mechanism="fm")
-    assert strict.entries() == []
-    bounds = dplr.Bounds({"a": (-1, 1), "b": (-1, 1)}, target=(0, 1))
-    dplr.fit(pd.DataFrame(X, columns=["a", "b"]), pd.Series(y), eps=0.1, bounds=bounds, ledger=strict, mechanism="fm")
-    dplr.fit(X, y, eps=0.1, ledger=strict, mechanism="fm")  # labels by convention are those of every data set
-    assert states(strict) == ["committed"] * 2
-
-
-@pytest.mark.parametrize("goal", ["threshold", "classes", "linear"])
-def test_a_strict_ledger_converts_values_in_silence_and_charges_for_them(strict, goal):
-    """A number beyond float64 warns where it is converted; with warnings as errors that told of it for nothing."""
-    X, y = data()
-    y = y.astype(np.longdouble)
-    y[3] = np.longdouble("1e4000")
-    target = {"threshold": {"threshold": 0.5}, "classes": (0, 1, 2), "linear": (0, 1)}[goal]
-    options = {
-        "bounds": dplr.Bounds([(-1, 1)] * 2, target=target),
-        "model": "linear" if goal == "linear" else "logistic",
-    }
-    with warnings.catch_warnings(), np.errstate(all="raise"):
-        warnings.simplefilter("error")
-        with contextlib.suppress(RuntimeError):
-            dplr.fit(X, y, eps=0.1, ledger=strict, **options)
-    assert states(strict) == ["committed"]
-
-
 @pytest.mark.parametrize(("library", "table"), [("polars", "DataFrame"), ("pyarrow", "table")])
-def test_a_missing_boolean_does_not_change_what_a_strict_ledger_says_of_labels(strict, library, table):
+def test_a_missing_boolean_does_not_change_what_a_ledger_says_of_labels(ledger, library, table):
     make = getattr(pytest.importorskip(library), table)
     X, y = data()
     whole = [bool(value) for value in y]
-    with contextlib.suppress(RuntimeError):
-        dplr.fit(X, make({"y": whole}), eps=0.1, ledger=strict, mechanism="fm")
-        dplr.fit(X, make({"y": [None, *whole[1:]]}), eps=0.1, ledger=strict, mechanism="fm")
-    said = [entry.statement["assumptions"] for entry in strict.entries()]
+    dplr.fit(X, make({"y": whole}), eps=0.1, ledger=ledger, mechanism="fm")
+    with pytest.raises(ValueError, match="1 of 400 values are missing"):
+        dplr.fit(X, make({"y": [None, *whole[1:]]}), eps=0.1, ledger=ledger, mechanism="fm")
+    said = [entry.statement["assumptions"] for entry in ledger.entries()]
     assert len(said) == 2
     assert said[0] == said[1]
 
 
 @pytest.mark.parametrize("options", [{}, {"model": "linear"}, {"bounds": dplr.Bounds([(-1, 1)] * 2, {"threshold": 1})}])
-def test_an_error_of_a_target_does_not_say_how_long_its_entries_are(strict, options):
+def test_an_error_of_a_target_does_not_say_how_long_its_entries_are(options):
     X, _ = data()
     said = set()
     for longest in (b"x", b"x" * 40):
@@ -620,14 +513,14 @@ def test_an_error_of_a_target_does_not_say_how_long_its_entries_are(strict, opti
 
 @pytest.mark.parametrize("model", ["linear", "logistic"])
 @pytest.mark.parametrize("value", [2**100, -(2**126)])
-def test_a_target_of_wide_integers_fails_no_sooner_in_a_strict_ledger_than_any_other(strict, model, value):
-    """Whether polars could make an array of them depended on the values, and was shown before the reservation."""
+def test_a_target_of_wide_integers_fails_no_sooner_than_any_other(ledger, model, value):
+    """Whether polars can make an array of them depends on the values."""
     pl = pytest.importorskip("polars")
     X, y = data()
     wide = pl.Series([value, *y.astype(int).tolist()[1:]], dtype=pl.Int128)
-    with contextlib.nullcontext() if model == "linear" else pytest.raises(RuntimeError, match="the ledger is strict"):
-        dplr.fit(X, wide, eps=0.1, model=model, ledger=strict, mechanism="fm")
-    assert len(strict.entries()) == 1
+    with contextlib.nullcontext() if model == "linear" else pytest.raises(ValueError, match="label"):
+        dplr.fit(X, wide, eps=0.1, model=model, ledger=ledger, mechanism="fm")
+    assert len(ledger.entries()) == 1
 
 
 def test_the_file_is_readable_by_its_owner_alone_and_nothing_else_is_left(ledger, path):
@@ -636,13 +529,9 @@ def test_the_file_is_readable_by_its_owner_alone_and_nothing_else_is_left(ledger
     assert pathlib.Path(path).stat().st_mode & 0o077 == 0
 
 
-@pytest.mark.parametrize(
-    ("as_path", "strict", "opened"), [(False, False, "www"), (True, False, "rwww"), (False, True, "wr")]
-)
-def test_a_fit_opens_the_file_once_to_reserve_once_to_draw_and_once_to_commit(
-    tmp_path, monkeypatch, as_path, strict, opened
-):
-    ledger = dplr.Ledger(tmp_path / "budget", eps=1.0, strict=strict)
+@pytest.mark.parametrize(("as_path", "opened"), [(False, "www"), (True, "rwww")])
+def test_a_fit_opens_the_file_once_to_reserve_once_to_draw_and_once_to_commit(tmp_path, monkeypatch, as_path, opened):
+    ledger = dplr.Ledger(tmp_path / "budget", eps=1.0)
     seen = []
     for name in ("reading", "writing"):
         begin = getattr(transactions, name)

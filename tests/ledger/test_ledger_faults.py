@@ -56,30 +56,9 @@ def test_a_sample_of_all_faults_overspends_nothing_and_loses_nothing():
             {
                 '"BEGIN IMMEDIATE", outcome) as': '"SELECT 1", outcome) as',
                 'raise\n        connection.execute("COMMIT")': "raise",
-                "    time_now = now()\n": "    time_now = now()\n    time.sleep(0.02)\n",  # others read meanwhile
+                'else "reserved", now()\n': 'else "reserved", now()\n    time.sleep(0.02)\n',  # others read meanwhile
             },
             "overspent",
-        ),
-        (
-            "strict",
-            "9",
-            "ledger/transactions.py",
-            {'("committed", day_of(time_now)) if strict': '("reserved", day_of(time_now)) if strict'},
-            "of a strict ledger is reserved|ends once, and stays|unclear error",
-        ),
-        (
-            "strict",
-            "9",
-            "ledger/transactions.py",
-            {'("committed", day_of(time_now)) if strict': '("committed", time_now) if strict'},
-            "more than days",
-        ),
-        (
-            "strict",
-            "3",
-            "ledger/allotment.py",
-            {"        if not self.strict:\n": "        if True:\n"},
-            "a strict ledger holds",
         ),
         (
             "statements",

@@ -12,7 +12,7 @@ import pytest
 
 import dplr
 from dplr.ledger.handle import Ledger
-from dplr.ledger.reservation import MOST_BYTES, _OpenReservation
+from dplr.ledger.reservation import MOST_BYTES, FileReservation
 from dplr.model_file import encode_model
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -126,28 +126,20 @@ def test_a_share_recovers_its_own_releases_alone(ledger):
         alice.recover(1)
 
 
-def test_a_strict_ledger_keeps_nothing(tmp_path):
-    strict = Ledger(tmp_path / "strict", eps=1.0, strict=True)
-    strict.reserve(a_plan().statement).commit(outbox=b"a model")
-    assert (strict.kept(), held_in(strict.path)) == ([], [])
-    with pytest.raises(ValueError, match="must not be strict"):
-        strict.job(keep=encode_model)
-
-
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("committed", [False, True])
 def test_a_process_that_dies_at_the_commit_has_paid_and_kept_or_neither(ledger, path, mechanism, committed):
     pid = os.fork()
     if pid == 0:
         try:
-            commit = _OpenReservation.commit
+            commit = FileReservation.commit
 
             def dies(self, outbox):
                 if committed:
                     commit(self, outbox)
                 os.kill(os.getpid(), signal.SIGKILL)
 
-            _OpenReservation.commit = dies
+            FileReservation.commit = dies
             fitted(Ledger(path).job("f", keep=encode_model), mechanism)
         finally:
             os._exit(1)

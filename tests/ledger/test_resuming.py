@@ -16,7 +16,7 @@ from dplr.cli import main
 from dplr.ledger import job
 from dplr.ledger.budget import ReservationLost
 from dplr.ledger.handle import Ledger
-from dplr.ledger.reservation import _OpenReservation
+from dplr.ledger.reservation import FileReservation
 from dplr.noise import Source
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -83,18 +83,6 @@ def test_what_was_drawn_for_has_ended_or_does_not_exist_is_not_given_back(ledger
     with pytest.raises(ReservationLost, match="ends once"):
         drawing.refund()
     assert states(ledger) == ["drawing", "committed"]
-
-
-def test_a_strict_ledger_gives_nothing_back_and_resumes_nothing(tmp_path):
-    strict = Ledger(tmp_path / "strict", eps=1.0, strict=True)
-    strict.reserve(a_plan().statement).draw()
-    for act in (
-        lambda: strict.give_back(1), lambda: strict.resume(1, a_plan(), fingerprint="f"),
-        lambda: strict.job("f"), lambda: strict.reserve(a_plan(), fingerprint="f"),
-    ):  # fmt: skip
-        with pytest.raises(ValueError, match="must not be strict"):
-            act()
-    assert states(strict) == ["committed"]
 
 
 def test_a_share_gives_back_its_own_entries_alone(ledger):
@@ -211,7 +199,7 @@ def killed_at(point, path, mechanism):
             elif point == POINTS[3]:
                 Source._sampler = property(lambda source: dies(sampler(source)))
             else:
-                _OpenReservation.commit = dies
+                FileReservation.commit = dies
             fitted(Ledger(path).job("f"), mechanism)
         finally:
             os._exit(1)

@@ -249,13 +249,3 @@ def test_a_price_for_a_share_speaks_of_what_is_left_of_it(ledger):
     assert "in share 'alice'" in price.obstacle
     assert dplr.plan(n_rows=100, n_features=2, eps=0.1, mechanism="fm").cost(alice, fits=5).fits
     assert not dplr.plan(n_rows=100, n_features=2, eps=0.1, mechanism="fm").cost(alice, fits=6).fits
-
-
-def test_a_strict_ledger_has_shares_and_writes_their_day_alone(tmp_path):
-    strict = Ledger(tmp_path / "strict", eps=1.0, strict=True)
-    alice = strict.share("alice", 0.5)
-    assert alice.strict
-    alice.reserve(statement(0.1)).refund()
-    assert alice.spent()[0] == 0.1
-    with contextlib.closing(sqlite3.connect(strict.path)) as connection:
-        assert len(connection.execute("SELECT created FROM share").fetchone()[0]) == 10

@@ -362,14 +362,11 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("case", range(len(REFUSED)))
-@pytest.mark.parametrize("strict", [False, True])
-def test_refusals_leave_the_ledger_as_it_was(case, strict, tmp_path):
+def test_refusals_leave_the_ledger_as_it_was(case, tmp_path):
     X, options, error, message = REFUSED[case]
-    ledger = dplr.Ledger(tmp_path / "b.db", eps=1e9, delta=0.5, strict=strict)
+    ledger = dplr.Ledger(tmp_path / "b.db", eps=1e9, delta=0.5)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if strict and message.startswith("must say what"):
-            error, message = TypeError, "declared types with a strict ledger"
         with pytest.raises(error, match=message):
             learned(X, ledger=ledger, **options)
     assert ledger.entries() == []
@@ -381,39 +378,3 @@ def test_a_value_that_cannot_be_read_costs_nothing(tmp_path):
     with pytest.raises(TypeError, match="it holds a str, which is not a number"):
         learned(X, columns={"x": "number"}, ledger=ledger)
     assert [entry.state for entry in ledger.entries()] == ["refunded"]
-
-
-# ---- strict ledgers ----
-
-
-def test_a_strict_ledger_says_nothing_of_values_and_spends(tmp_path):
-    """Far dates, texts and ids that cannot be read, weights that are none: a release in any case, and no word."""
-    X = pd.DataFrame(
-        {
-            "id": pd.array([None, *range(1, N)], dtype="Int64"),
-            "w": [np.nan, -1.0, np.inf, *[1.0] * (N - 3)],
-            "d": np.array([2**60, *[86_400] * (N - 1)], "datetime64[s]"),
-            "x": [np.nan, np.inf, *PEOPLE.income[2:]],
-            "t": pd.array([None, "", *PEOPLE.race[2:]], dtype="string"),
-        }
-    )
-    ledger = dplr.Ledger(tmp_path / "b.db", eps=5.0, delta=1e-5, strict=True, unit="id")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        found = dplr.learn_bounds(
-            X, eps=2.0, delta=1e-7, person="id", n_rows=N, sample_weight="w", weight_bounds=(0, 1), ledger=ledger
-        )
-    assert [entry.state for entry in ledger.entries()] == ["committed"]
-    assert by_name(found)["t"].levels == ("black", "other", "white")
-    with pytest.raises(ValueError, match="`n_rows` must be declared where a strict ledger protects persons"):
-        dplr.learn_bounds(X[["id", "x"]], eps=1.0, person="id", ledger=ledger)
-
-
-def test_a_strict_ledger_runs_no_query_before_it_is_charged(tmp_path):
-    ledger = dplr.Ledger(tmp_path / "b.db", eps=5.0, strict=True)
-    frame = pl.from_pandas(SMALL).lazy().filter(pl.col("age") > 20)
-    with pytest.raises(ValueError, match="must be Parquet files where the ledger is strict"):
-        learned(frame, ledger=ledger)
-    assert ledger.entries() == []
-    pl.from_pandas(SMALL).write_parquet(tmp_path / "x.parquet")
-    learned(tmp_path / "x.parquet", ledger=ledger)

@@ -134,12 +134,11 @@ def test_more_persons_than_have_room_are_refused_before_a_row_is_read(monkeypatc
 
 
 @pytest.mark.parametrize("mechanism", ["fm", "score"])
-@pytest.mark.parametrize("strict", [False, True])
-def test_a_private_number_of_persons_decides_nothing_that_is_seen(strict, mechanism, monkeypatch, tmp_path):
+def test_a_private_number_of_persons_decides_nothing_that_is_seen(mechanism, monkeypatch, tmp_path):
     """Neighbours of 100 and 101 persons, of which there is room for 100: both fits end, and cost the same."""
     monkeypatch.setattr(clusters, "MOST_BYTES", 8 * 3 * 100)
     bounds, rng = dplr.Bounds({"a": (0, 1), "b": (0, 1)}, target=(0, 1)), np.random.default_rng(0)
-    ledger = dplr.Ledger(tmp_path / "b.db", eps=10, delta=1e-3, unit="id", neighbouring="add_remove", strict=strict)
+    ledger = dplr.Ledger(tmp_path / "b.db", eps=10, delta=1e-3, unit="id", neighbouring="add_remove")
     left = []
     for persons in (100, 101):
         columns = {"a": rng.random(persons), "b": rng.random(persons), "id": np.arange(persons)}
@@ -151,7 +150,7 @@ def test_a_private_number_of_persons_decides_nothing_that_is_seen(strict, mechan
                 pa.table(columns), rng.random(persons), eps=1.0, ledger=ledger, neighbouring="add_remove", **options
             )
         told = [str(each.message) for each in caught if "GiB of memory" in str(each.message)]
-        assert len(told) == (persons == 101 and not strict)
+        assert len(told) == (persons == 101)
         left.append(ledger.remaining()[0])
     assert left == [9, 8]
 

@@ -1,5 +1,6 @@
 """The kernel against exact Python integers, and the laws of an exact sum."""
 
+import contextvars
 import itertools
 import os
 import pickle
@@ -335,3 +336,15 @@ def test_warning_names_the_columns_that_were_clipped():
     X, y = np.array([[0.0, 99.0], [1.0, 1.0]]), np.array([9.0, 0.0])
     with pytest.warns(UserWarning, match=r"clipped \(column 1 50\.00%\).*50\.00% of y lies outside"):
         total(X, y, make_prep("cube", 2, labels=False))
+
+
+def test_threads_of_the_pool_work_in_the_context_of_their_caller():
+    who = contextvars.ContextVar("who")
+
+    def ask(name):
+        who.set(name)
+        return _pool.run(lambda _: who.get(), range(4))
+
+    assert ask("first") == ["first"] * 4
+    assert ask("second") == ["second"] * 4
+    assert contextvars.Context().run(_pool.run, lambda _: who.get("nobody"), range(4)) == ["nobody"] * 4

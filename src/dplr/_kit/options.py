@@ -30,8 +30,8 @@ l2 : float or "auto", default="auto"
 neighbouring : {"replace_one", "add_remove"}, default="replace_one"
     Whether a neighbouring data set has one record replaced, or one record more or less.
 n_rows : int or None, default=None
-    Public number of rows, or of persons. Under replace_one it is what X holds; a strict ledger needs that of
-    persons. Under add_remove it is a declared reference, or None.
+    Public number of rows, or of persons. Under replace_one it is what X holds. Under add_remove it is a
+    declared reference, or None.
 person : str or None, default=None
     Name of the column of the ids of persons. The guarantee then protects one person with all their rows. None
     protects each row alone.

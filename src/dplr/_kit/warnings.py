@@ -40,7 +40,7 @@ class DataWarning(UserWarning):
 
     Privacy
     -------
-    It shows shares of private rows, without noise, to the data holder alone. A strict ledger silences it.
+    It shows shares of private rows, without noise, to the data holder alone.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class UtilityWarning(UserWarning):
 
     Privacy
     -------
-    A function of public facts, unlike `DataWarning`. A strict ledger silences it all the same.
+    A function of public facts, unlike `DataWarning`.
 
     See Also
     --------

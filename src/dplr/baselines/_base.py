@@ -23,19 +23,16 @@ from dplr.baselines.limits import bins_of_each, check_size, check_threshold, che
 from dplr.baselines.solving import fitted
 from dplr.baselines.table import Counts, counted, noisy
 from dplr.bounds.columns import Levels, Numeric
-from dplr.bounds.declared import Bounds, BoundsLike, as_bounds
+from dplr.bounds.declared import BoundsLike, as_bounds
 from dplr.bounds.layout import Layout
 from dplr.estimators import LinearRegression, LogisticRegression, _html, _uncovered
 from dplr.estimators._callers import call_stack
 from dplr.estimators._declared import estimator
 from dplr.estimators._html import DOCUMENTATION, NotebookView
-from dplr.estimators._strict import check_types
 from dplr.fitting.planning import PublicFacts, check_promise
 from dplr.fitting.release import FitInput, Record
 from dplr.fitting.run import accounted
-from dplr.fitting.silence import silence
 from dplr.fitting.units import refuse_units
-from dplr.ledger.budget import Budget
 from dplr.ledger.handle import LedgerLike, as_ledger
 from dplr.mechanisms import NoPrivacy
 from dplr.noise import Source
@@ -130,14 +127,6 @@ class TableModel(NotebookView, CellModel, BaseEstimator):  # type: ignore[misc]
         model = self._plain_model()
         ledger, bounds = as_ledger(self.ledger), as_bounds(self.bounds)
         refuse_units(bounds, "with a table of counts")
-        if not ledger.strict:
-            return self._fit(model, X, y, ledger, bounds)
-        check_types(X, y, bounds)
-        model._check_declared()
-        with silence():  # values are converted before the reservation too
-            return self._fit(model, X, y, ledger, bounds)
-
-    def _fit(self, model: Any, X: Any, y: Any, ledger: Budget, bounds: Bounds | None) -> Self:
         eps = check_eps(self.eps)
         ready = model._prepared(X, y, bounds, [eps])
         plan = self._plan(ready.facts, eps)

@@ -50,24 +50,14 @@ def ledger() -> None:
     "Gaussian noise. pld: least, where all fits were fixed in advance (extra `accounting`).")  # fmt: skip
 @click.option("--neighbouring", type=click.Choice(RELATIONS), default="replace_one", show_default=True,
     help="The relation of all its fits.")  # fmt: skip
-@click.option(
-    "--strict",
-    is_flag=True,
-    help="For a service that fits for analysts who must not see the data: nothing "
-    "is given back once a fit has begun, and no fault of the data is shown. `dplr fit` refuses such a ledger; the "
-    "Python package takes it.",
-)
 @click.option("--unit", metavar="COLUMN", help="What is protected is one person with all their rows, whose id is in "
     "this column; without it one record. Fits about anything else are refused.")  # fmt: skip
-def init(
-    path: str, eps: float, delta: float | None, composition: str, neighbouring: str, strict: bool, unit: str | None
-) -> None:
+def init(path: str, eps: float, delta: float | None, composition: str, neighbouring: str, unit: str | None) -> None:
     """Make a ledger. Its terms never change.
 
     \b
     dplr ledger init budget.db --eps 3 --delta 1e-5
     dplr ledger init budget.db --eps 3 --delta 1e-5 --composition zcdp
-    dplr ledger init service.db --eps 3 --delta 1e-5 --strict
     dplr ledger init visits.db --eps 3 --delta 1e-5 --unit patient
     """
     import dplr
@@ -76,9 +66,7 @@ def init(
     if os.path.lexists(path):
         raise Refused(f"`{path}` exists: a ledger is made once. See it with `dplr ledger show {path}`.", USAGE)
     with blamed(USAGE):
-        budget = dplr.Ledger(
-            path, eps=eps, delta=delta, composition=composition, neighbouring=neighbouring, strict=strict, unit=unit
-        )
+        budget = dplr.Ledger(path, eps=eps, delta=delta, composition=composition, neighbouring=neighbouring, unit=unit)
     click.echo(visible(f"Made {path}: {terms_words(budget.terms())}."))
     if delta is None and budget.terms().delta < _LEAST_DELTA:
         note("It can never pay for a fit with a --delta, such as ngd or score: make one with --delta for those.")
@@ -122,8 +110,8 @@ def show(path: str, as_json: bool, public: bool) -> None:
 
     Which fits failed, and when they ended, depends on the rows. --public shows neither, and may be published: each
     entry is a release, or counts as one, and is described by public facts alone. A fit that others know was tried, and
-    that is not listed, has failed. A strict ledger hides that too: everything that is shown of it may be published.
-    Publish what this command prints, never the file: its log and its time of change are not rounded.
+    that is not listed, has failed. Publish what this command prints, never the file: its log and its time of change are
+    not rounded.
     """
     import dplr
     from dplr.ledger.printing import loss_words, public_part, terms_words
@@ -134,17 +122,16 @@ def show(path: str, as_json: bool, public: bool) -> None:
         shares = {name: _share(opened.share(name), *limits) for name, limits in opened.shares().items()}
     if public:
         terms, entries = public_part(terms, entries)
-    publishable = public or terms.strict
     if as_json:
         content = {
-            "path": path, "publishable": publishable, "terms": _fields(terms),
+            "path": path, "publishable": public, "terms": _fields(terms),
             "spent": {"eps": spent[0], "delta": spent[1]}, "remaining": {"eps": rest[0], "delta": rest[1]},
             "shares": shares, "entries": [_fields(entry) for entry in entries],
         }  # fmt: skip
         click.echo(json.dumps(content, indent=2))
         return
     click.echo(visible(f"Ledger {path}: {terms_words(terms)}"))
-    if not publishable:
+    if not public:
         click.echo(_FOR_THE_HOLDER)
     click.echo(f"  spent      {loss_words(*spent)}")
     click.echo(f"  remaining  {left_in(opened)}{_KIND if terms.composition != 'basic' else ''}")
@@ -155,7 +142,7 @@ def show(path: str, as_json: bool, public: bool) -> None:
     for state, words in _STATES.items():
         if any(entry.state == state for entry in entries):
             click.echo(f"  {words}")
-    if not publishable and (kept := opened.kept()):
+    if not public and (kept := opened.kept()):
         numbers = ", ".join(map(str, kept))
         click.echo(f"  Kept: the model of entry {numbers}, which was not delivered. `dplr ledger recover` writes it.")
 

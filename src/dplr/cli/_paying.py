@@ -30,14 +30,7 @@ def payer(path: str | None, label: str | None, share: str | None) -> Ledger | No
             raise Refused("`--label` is of an entry in a ledger: give --ledger too.", USAGE)
         return None
     with blamed(USAGE):
-        ledger = ledger.labelled(label)
-    if ledger.strict:
-        raise Refused(
-            f"`{path}` is a strict ledger, for analysts who must not see the data; whoever runs this command reads "
-            "the file anyway, and its faults would be shown. Use the Python package in a service of the data holder.",
-            USAGE,
-        )
-    return ledger
+        return ledger.labelled(label)
 
 
 def check_price(ledger: Ledger | None, path: str | None, statement: PrivacyStatement) -> None:

@@ -73,4 +73,4 @@ def persons_in(X: Any, units: dict[str, Any], bounds: Bounds) -> int:
     person = units["person"] or bounds.person
     if isinstance(X, Stream):
         return count_units(X, person)
-    return len(X) if person is None else row_weights(len(X), X[person], 1, None, None, None, strict=False).units
+    return len(X) if person is None else row_weights(len(X), X[person], 1, None, None, None).units

@@ -142,8 +142,8 @@ def fit(
     neighbouring : {"replace_one", "add_remove"}, default="replace_one"
         Whether a neighbouring data set has one record replaced, or one record more or less.
     n_rows : int or None, default=None
-        Public number of rows, or of persons. Under replace_one it is what X holds; a strict ledger needs that of
-        persons. Under add_remove it is a declared reference, or None.
+        Public number of rows, or of persons. Under replace_one it is what X holds. Under add_remove it is a
+        declared reference, or None.
     person : array-like of shape (n_rows,), str or None, default=None
         Ids, which may be a Series, or the name of a column of X. Rows with one id are one person's, and the guarantee
         protects a person with all their rows. None protects each row alone.
@@ -176,7 +176,7 @@ def fit(
         Whether a bar (extra `progress`) shows the progress of a long fit.
     holdout : float or None, default=None
         Share of the rows, by position, that the fit does not see: the model is evaluated on them, as by
-        `dplr.evaluate`, for no further eps. Not with persons, streams, add_remove or a strict ledger.
+        `dplr.evaluate`, for no further eps. Not with persons, streams or add_remove.
     holdout_seed : int, default=0
         Public seed of the positions; it must not be chosen by what it gives.
 

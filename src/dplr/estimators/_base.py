@@ -30,7 +30,6 @@ from dplr.estimators._fourier import check_map, declared, handed_over
 from dplr.estimators._html import NotebookView
 from dplr.estimators._inference import Inference
 from dplr.estimators._pipelines import person_before
-from dplr.estimators._strict import check_given, check_types
 from dplr.estimators._values import flat, named, numbers_of
 from dplr.estimators.export.methods import Exports
 from dplr.fitting.intake import InMemory, RawRows, features_alone, raw_rows
@@ -40,7 +39,6 @@ from dplr.fitting.outlook import warn_of_noise
 from dplr.fitting.planning import PublicFacts, check_promise, public_n_rows
 from dplr.fitting.pretraining import PublicLike, check_other_rows
 from dplr.fitting.release import FitInput, FittedRelease, Record, blank, release
-from dplr.fitting.silence import silence
 from dplr.fitting.streaming import Streamed, as_streamed, refuse_stream
 from dplr.fitting.units import UnitDeclaration
 from dplr.ledger.budget import Budget, NullLedger
@@ -222,8 +220,6 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
         try:
             return self._checked(X, y, sample_weight, person, levels)
         except MemoryError as error:
-            if as_ledger(self.ledger).strict:
-                raise
             raise too_many(y, error) from None
 
     def _checked(self, X: Any, y: Any, sample_weight: Any, person: Any, levels: Sequence[float]) -> list[FittedRelease]:
@@ -237,26 +233,8 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
         ledger, bounds = as_ledger(self.ledger), as_bounds(self.bounds)
         check_other_rows(self.public, X)
         data = self._taken_apart(X, bounds, callers, sample_weight, person)
-        if not ledger.strict:
-            return self._released(data, y, levels, ledger, bounds, callers, streamed)
-        check_types(data.X, y, bounds)
-        check_given(data, self.neighbouring, self.n_rows)
-        self._check_declared()
-        with silence():  # values are converted before the reservation too
-            return self._released(data, y, levels, ledger, bounds, callers, streamed)
-
-    def _released(
-        self,
-        data: RawRows,
-        y: Any,
-        levels: Sequence[float],
-        ledger: Budget,
-        bounds: Bounds | None,
-        callers: Callers,
-        streamed: Streamed | None,
-    ) -> list[FittedRelease]:
-        ready = self._ready(data, y, bounds, levels, callers, ledger.strict, streamed)
-        check_promise(levels, ready.facts, self.large_delta, ledger.strict)
+        ready = self._ready(data, y, bounds, levels, callers, streamed)
+        check_promise(levels, ready.facts, self.large_delta)
         self._name_columns(ready.facts)
         track = bars if self.progress else silent
         planned = {eps: ready.facts.planned(eps) for eps in dict.fromkeys(levels)}
@@ -327,7 +305,6 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
         bounds: Bounds | None,
         levels: Sequence[float],
         callers: Callers,
-        strict: bool = False,
         streamed: Streamed | None = None,
     ) -> FitInput:
         """Rows with checked shapes and types, and their public facts. No value is read, except ids of persons."""
@@ -340,8 +317,8 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
         d = check_shapes(X, y)[1]
         intake = (streamed or InMemory(X, y)).labelled(self._label_rule(bounds), y)
         labels, columns = intake.labels, X.columns if isinstance(X, Table) else None
-        intake, unit = intake.counted(data, getattr(self, "class_weight", None), self._loss(), strict)
-        n_rows = public_n_rows(intake.units, self.n_rows, self.neighbouring, unit, strict)
+        intake, unit = intake.counted(data, getattr(self, "class_weight", None), self._loss())
+        n_rows = public_n_rows(intake.units, self.n_rows, self.neighbouring, unit)
         facts = PublicFacts.of(
             self, bounds, n_rows, d, columns, labels, self._facts, self._not_covered(levels, callers), features, unit
         )
@@ -388,9 +365,6 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
     def _label_rule(self, bounds: Bounds | None) -> LabelRule | None:
         """The rule for the labels of a classifier; None for numbers."""
         return None
-
-    def _check_declared(self) -> None:
-        """With a strict ledger, refuse parameters that would read a fact of the statement from the data."""
 
     def _not_covered(self, levels: Sequence[float], callers: Callers) -> tuple[str, ...]:
         """The facts about the callers of a fit that its statement must name; the user is warned of each."""

@@ -151,11 +151,6 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
         """Whether the labels are to be taken from the data."""
         return isinstance(self.classes, str) and self.classes == FROM_DATA
 
-    def _check_declared(self) -> None:
-        if self._reads:
-            remedy = "Such labels are read before the budget is reserved. Declare them."
-            raise ValueError(sentence("classes", "must not be read with a strict ledger", FROM_DATA, remedy))
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         declared: Any = self.classes

@@ -18,7 +18,6 @@ from dplr.evaluation.law import beside
 from dplr.evaluation.release import evaluate
 from dplr.evaluation.value import Evaluation
 from dplr.fitting.streaming import refuse_stream
-from dplr.ledger.handle import as_ledger
 from dplr.rows import as_table
 
 
@@ -63,9 +62,6 @@ def _check(estimator: Any, X: Any, person: Any) -> None:
     if getattr(estimator.mechanism, "batch", "full") != "full":
         rule = "must take full batches with `holdout`"
         raise ValueError(sentence("mechanism", rule, estimator.mechanism, "Evaluate in a release of its own."))
-    if as_ledger(estimator.ledger).strict:
-        remedy = "Evaluate in a release of its own."
-        raise ValueError(sentence("ledger", "must not be strict with `holdout`", "a strict ledger", remedy))
 
 
 def _check_lengths(n: int, **columns: Any) -> None:

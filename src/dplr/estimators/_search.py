@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import math
 from collections.abc import Mapping, Sequence
@@ -15,11 +14,11 @@ from sklearn.utils import get_tags
 
 from dplr._kit.keywords import suggests
 from dplr._kit.validation import check_choice, check_count, check_eps, sentence
+from dplr._kit.warnings import muted
 from dplr.bounds.declared import as_bounds
 from dplr.estimators._base import PrivateLinearModel
 from dplr.estimators._chosen import ChosenModel
 from dplr.estimators._html import NotebookView
-from dplr.estimators._strict import check_types
 from dplr.estimators._trials import Trial, check_all_values, check_same_columns, check_same_target, cost
 from dplr.fitting.outlook import warn_of_noise
 from dplr.fitting.planning import check_promise
@@ -35,7 +34,6 @@ from dplr.fitting.search import (
     plan_partition,
     plan_stopping,
 )
-from dplr.fitting.silence import silence
 from dplr.fitting.units import refuse_units
 from dplr.ledger.budget import Budget
 from dplr.ledger.handle import as_ledger
@@ -196,13 +194,7 @@ class PrivateSearch(NotebookView, ChosenModel, MetaEstimatorMixin, BaseEstimator
         candidates = self._models()  # clones, which refuse the clients that break the promise
         if self.method == PUBLIC:
             return self._fit_public(X, y, candidates)
-        ledger = as_ledger(self.estimator.ledger)
-        if ledger.strict:
-            for model, _ in candidates:
-                check_types(X, y, as_bounds(model.bounds))
-                model._check_declared()
-        with silence() if ledger.strict else contextlib.nullcontext():
-            return self._fit_private(X, y, candidates, ledger)
+        return self._fit_private(X, y, candidates, as_ledger(self.estimator.ledger))
 
     def _fit_private(self, X: Any, y: Any, candidates: list[tuple[Any, Any]], ledger: Budget) -> Self:
         """Plan, reserve all of it, check the values, then search."""
@@ -226,7 +218,7 @@ class PrivateSearch(NotebookView, ChosenModel, MetaEstimatorMixin, BaseEstimator
 
         def work() -> _Choice:
             check_all_values(trials, plan)
-            with silence():  # how often a warning is repeated would tell the number of runs
+            with muted(Warning):  # how often a warning is repeated would tell the number of runs
                 choice: _Choice = search(source)
             return choice
 
@@ -243,7 +235,7 @@ class PrivateSearch(NotebookView, ChosenModel, MetaEstimatorMixin, BaseEstimator
             raise ValueError(sentence("public", 'must be public rows (X, y) with method="public"', self.public, remedy))
         check_other_rows(self.public, X)
         eps, n_rows = self.estimator.eps, self._public_rows(X)
-        with silence():  # eps of fits to public rows promises nothing, and need not
+        with muted(Warning):  # eps of fits to public rows promises nothing, and need not
             rows = len(Trial.of(*candidates[0], *self.public, eps).ready.memory.y)
             counted = self.estimator.neighbouring == "replace_one" and n_rows is not None
             level = eps * n_rows / rows if counted else eps  # where curves="auto" takes those of the private rows

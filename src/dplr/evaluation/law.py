@@ -58,16 +58,16 @@ def beside(guarantee: Pure | Gaussian | Poisson | Approx) -> float:
     return guarantee.eps
 
 
-def is_counted(neighbouring: Neighbouring, unit: Unit, complete: bool = True) -> bool:
-    """Whether the sum of the weights of counted rows is private; so it is where rows are left out, not `complete`."""
-    return neighbouring is not Neighbouring.REPLACE_ONE or not unit.total_is_public or not complete
+def is_counted(neighbouring: Neighbouring, unit: Unit) -> bool:
+    """Whether the sum of the weights of all rows is private."""
+    return neighbouring is not Neighbouring.REPLACE_ONE or not unit.total_is_public
 
 
 def plan_evaluation(
-    grid: Grid, eps: float, neighbouring: Neighbouring, unit: Unit, assumptions: Sequence[str], complete: bool = True
+    grid: Grid, eps: float, neighbouring: Neighbouring, unit: Unit, assumptions: Sequence[str]
 ) -> PrivacyStatement:
     """Fix the noise and the statement from public facts."""
-    counted = is_counted(neighbouring, unit, complete)
+    counted = is_counted(neighbouring, unit)
     parts = grid.blocks(counted)
     norm = grid.sensitivity(neighbouring is Neighbouring.REPLACE_ONE, counted)
     if math.isinf(eps):

@@ -32,9 +32,6 @@ class NumberEvaluation(Evaluation):
         Whether the model was fitted to these rows: then all measures flatter it.
     level : float
         Level of the intervals.
-    complete : bool
-        Whether every row has an outcome and an answer. Others are refused, but a strict ledger leaves them out: then
-        how many rows are counted is not public.
 
     Privacy
     -------

@@ -188,9 +188,6 @@ class PairEvaluation(Evaluation):
         Whether the model was fitted to these rows: then all measures flatter it.
     level : float
         Level of the intervals.
-    complete : bool
-        Whether every row has an outcome and an answer. Others are refused, but a strict ledger leaves them out: then
-        how many rows are counted is not public.
 
     Privacy
     -------
@@ -384,7 +381,5 @@ def evaluate_pair(
         raise ValueError(sentence("b", "must have as many answers as a", sorted(lengths)))
     declared = UnitDeclaration.of(None, rows_per_person, weight_bounds, bounds_of(a) or bounds_of(b))
     request = Request(eps, neighbouring, n_rows, declared, (), in_sample, ledger, rng)
-    grid, numbers, statement, public, names, complete = released(
-        PairScorer(*scorers), X, y, sample_weight, person, request
-    )
-    return PairEvaluation(grid, numbers, statement, public, names, in_sample, level, complete)
+    grid, numbers, statement, public, names = released(PairScorer(*scorers), X, y, sample_weight, person, request)
+    return PairEvaluation(grid, numbers, statement, public, names, in_sample, level)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +22,6 @@ from dplr.evaluation.value import Evaluation
 from dplr.fitting.intake import RawRows, raw_rows
 from dplr.fitting.planning import check_loss, public_n_rows, rows_sentence
 from dplr.fitting.run import accounted
-from dplr.fitting.silence import silence
 from dplr.fitting.streaming import Streamed, as_streamed
 from dplr.fitting.units import UnitDeclaration
 from dplr.inference.intervals import check_level
@@ -175,9 +173,9 @@ def evaluate(
     in_sample, level = check_flag("in_sample", in_sample), check_level(level)
     declared = UnitDeclaration.of(None, rows_per_person, weight_bounds, bounds_of(model))
     request = Request(eps, neighbouring, n_rows, declared, tuple(thresholds), in_sample, ledger, rng)
-    grid, numbers, statement, public, names, complete = released(scorer, X, y, sample_weight, person, request)
+    grid, numbers, statement, public, names = released(scorer, X, y, sample_weight, person, request)
     kind: Any = {ScoreGrid: LabelEvaluation, ClassGrid: ClassEvaluation, ErrorGrid: NumberEvaluation}[type(grid)]
-    result: Evaluation = kind(grid, numbers, statement, public, names, in_sample, level, complete)
+    result: Evaluation = kind(grid, numbers, statement, public, names, in_sample, level)
     return result
 
 
@@ -197,30 +195,23 @@ class Request:
 
 def released(
     scorer: Scoring, X: Any, y: Any, sample_weight: Any, person: Any, request: Request
-) -> tuple[Grid, dict[str, Any], PrivacyStatement, int | None, tuple[Any, ...], bool]:
-    """Cells, noisy numbers, statement, public number of units, labels, and whether all rows are counted, or none.
-
-    A strict ledger leaves out rows without an outcome or an answer: an error would tell of them.
-    """
+) -> tuple[Grid, dict[str, Any], PrivacyStatement, int | None, tuple[Any, ...]]:
+    """Cells, noisy numbers, statement, public number of units, and labels."""
     eps, budget, neighbouring = check_eps(request.eps), as_ledger(request.ledger), request.neighbouring
-    with silence() if budget.strict else contextlib.nullcontext():
-        intake = _intake(X, y, scorer, request.declared, sample_weight, person, budget.strict)
-        labels, unit = scorer.labels(intake.y.take(slice(0, 0))), intake.raw.unit
-        public = public_n_rows(intake.count, request.n_rows, neighbouring, unit, budget.strict)
-        check_loss([eps], 0.0, neighbouring, public, False, unit)
-        names = () if labels is None else tuple(labels.classes.tolist())
-        grid = scorer.grid(len(names), _REFERENCE if public is None else public, eps, request.thresholds)
-        facts = [*_assumptions(request.in_sample), *([] if labels is None else [labels.assumption])]
-        complete = not budget.strict
-        if not complete:
-            facts.append("rows without an outcome or an answer are left out, and how many is private")
-        if public is not None:
-            facts.append(rows_sentence(public, neighbouring, unit.many))
-        statement = plan_evaluation(grid, eps, Neighbouring(neighbouring), unit, facts, complete)
-        source = source_of(request.rng)
-        statement = replace(statement, reproducible=source.reproducible)
-        work = functools.partial(_numbers, intake, scorer, grid, statement, source, budget.strict)
-        return grid, accounted(budget, [statement], source, work), statement, public, names, complete
+    intake = _intake(X, y, scorer, request.declared, sample_weight, person)
+    labels, unit = scorer.labels(intake.y.take(slice(0, 0))), intake.raw.unit
+    public = public_n_rows(intake.count, request.n_rows, neighbouring, unit)
+    check_loss([eps], 0.0, neighbouring, public, False, unit)
+    names = () if labels is None else tuple(labels.classes.tolist())
+    grid = scorer.grid(len(names), _REFERENCE if public is None else public, eps, request.thresholds)
+    facts = [*_assumptions(request.in_sample), *([] if labels is None else [labels.assumption])]
+    if public is not None:
+        facts.append(rows_sentence(public, neighbouring, unit.many))
+    statement = plan_evaluation(grid, eps, Neighbouring(neighbouring), unit, facts)
+    source = source_of(request.rng)
+    statement = replace(statement, reproducible=source.reproducible)
+    work = functools.partial(_numbers, intake, scorer, grid, statement, source)
+    return grid, accounted(budget, [statement], source, work), statement, public, names
 
 
 def bounds_of(model: Any) -> Any:
@@ -237,9 +228,7 @@ def _assumptions(in_sample: bool) -> list[str]:
     ]
 
 
-def _intake(
-    X: Any, y: Any, scorer: Scoring, declared: UnitDeclaration, sample_weight: Any, person: Any, strict: bool
-) -> Intake:
+def _intake(X: Any, y: Any, scorer: Scoring, declared: UnitDeclaration, sample_weight: Any, person: Any) -> Intake:
     """The rows, with ids and weights apart; shapes are checked, and only ids of persons are read."""
     if X is None:
         if scorer.needs_rows:
@@ -247,11 +236,8 @@ def _intake(
         X = np.zeros((len(scorer.array), 0))
     rest, target, streamed = as_streamed(X, y, person, sample_weight, False)
     raw = raw_rows(rest, declared, None, sample_weight, person)
-    if strict and raw.unit.person is not None:
-        remedy = "Use a ledger that is not strict."
-        raise ValueError(sentence("ledger", "must not be strict where persons are protected", "strict", remedy))
     if streamed is not None:
-        return _of_stream(raw, as_target(_column(target)), streamed, scorer, strict)
+        return _of_stream(raw, as_target(_column(target)), streamed, scorer)
     outcomes = as_target(_column(target))
     n = len(outcomes)
     if n == 0 or len(_sized(raw.X)) != n or (scorer.array is not None and len(scorer.array) != n):
@@ -259,16 +245,16 @@ def _intake(
         raise ValueError(sentence("y", "must have one outcome for each row, and one answer of the model", got))
     weights, unit = None, raw.unit
     if unit.weighted:
-        weights = row_weights(n, raw.ids, unit.rows_per_person, raw.weights, unit.weight_max, None, strict)
+        weights = row_weights(n, raw.ids, unit.rows_per_person, raw.weights, unit.weight_max, None)
     return Intake(raw.X, outcomes, raw, None, weights, n if weights is None else weights.units)
 
 
-def _of_stream(raw: RawRows, empty: Target, streamed: Streamed, scorer: Scoring, strict: bool) -> Intake:
+def _of_stream(raw: RawRows, empty: Target, streamed: Streamed, scorer: Scoring) -> Intake:
     """Rows that are streamed: their number, and how many each person has."""
     if scorer.array is not None or not streamed.stream.parts.is_local:
         rule = "must be in this process, and the model no array, where rows are streamed"
         raise TypeError(sentence("X", rule, repr(streamed.stream), "Read the rows into a table."))
-    counted, _ = streamed.counted(raw, None, SQUARED, strict)
+    counted, _ = streamed.counted(raw, None, SQUARED)
     return Intake(raw.X, empty, raw, counted, None, counted.units)
 
 
@@ -284,12 +270,12 @@ def _sized(X: Any) -> Any:
 
 
 def _numbers(
-    intake: Intake, scorer: Scoring, grid: Grid, statement: PrivacyStatement, source: Source, strict: bool
+    intake: Intake, scorer: Scoring, grid: Grid, statement: PrivacyStatement, source: Source
 ) -> dict[str, Any]:
     """The exact sums with fresh integer noise; rows without an answer or an outcome are refused before it is drawn."""
     sums = len(statement.released) - 1 - ("count" in statement.released)
     outcomes = _counted(intake, scorer, grid, sums)
-    if outcomes.lost and not strict:
+    if outcomes.lost:
         rule = "must have a label or a number in every row, and the model a finite answer, or a probability from 0 to 1"
         got = f"{outcomes.lost} rows without one"
         raise ValueError(sentence("y", rule, got, "Remove them by rules that do not come from the private data."))

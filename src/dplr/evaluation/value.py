@@ -48,9 +48,6 @@ class Evaluation(ABC):
         Whether the model was fitted to these rows: then all measures flatter it.
     level : float
         Level of the intervals.
-    complete : bool
-        Whether every row has an outcome and an answer. Others are refused, but a strict ledger leaves them out: then
-        how many rows are counted is not public.
 
     Privacy
     -------
@@ -77,7 +74,6 @@ class Evaluation(ABC):
     classes: tuple[Any, ...] = ()
     in_sample: bool = False
     level: float = 0.95
-    complete: bool = True
 
     def __post_init__(self) -> None:
         """Freeze the mapping and the numbers."""
@@ -128,7 +124,7 @@ class Evaluation(ABC):
     def _total(self) -> float | None:
         """The public sum of the weights of all rows that are counted."""
         replaced = self.privacy_.neighbouring is Neighbouring.REPLACE_ONE
-        public = replaced and self.complete and self.privacy_.unit.total_is_public
+        public = replaced and self.privacy_.unit.total_is_public
         return float(self.n_rows) if public and self.n_rows is not None else None
 
     @property

@@ -79,7 +79,7 @@ class Intake(ABC):
         """These rows, with labels by a rule; None for numbers."""
 
     @abstractmethod
-    def counted(self, data: RawRows, class_weight: ClassWeight, loss: Loss, strict: bool) -> tuple[Self, Unit]:
+    def counted(self, data: RawRows, class_weight: ClassWeight, loss: Loss) -> tuple[Self, Unit]:
         """These rows, with their number and weights, and the whole unit."""
 
     @abstractmethod
@@ -117,7 +117,7 @@ class InMemory(Intake):
         """These rows, with their labels."""
         return self if rule is None else replace(self, labels=rule.of(y))
 
-    def counted(self, data: RawRows, class_weight: ClassWeight, loss: Loss, strict: bool) -> tuple[Self, Unit]:
+    def counted(self, data: RawRows, class_weight: ClassWeight, loss: Loss) -> tuple[Self, Unit]:
         """These rows, with their weights, and the whole unit."""
         labels = self.labels
         unit = with_classes(data.unit, class_weight, None if labels is None else labels.classes.tolist(), loss)
@@ -125,7 +125,7 @@ class InMemory(Intake):
             return self, unit
         factors = None if class_weight is None or labels is None else class_factors(labels, class_weight)[0]
         weighting = data.ids, unit.rows_per_person, data.weights, unit.weight_max
-        return replace(self, weights=row_weights(len(self.y), *weighting, factors, strict)), unit
+        return replace(self, weights=row_weights(len(self.y), *weighting, factors)), unit
 
     @property
     def units(self) -> int:

@@ -340,10 +340,9 @@ def solution(mechanism: Mechanism, problem: Problem, eps: float) -> tuple[str, .
     return (ridge, *mechanism.solution(problem, eps))
 
 
-def check_promise(levels: Sequence[float], facts: PublicFacts, large_delta: bool, strict: bool = False) -> None:
-    """Check what a fit promises: see `check_loss`. A strict ledger counts no persons."""
-    counted = not strict or facts.unit.person is None
-    check_loss(levels, facts.delta, facts.neighbouring, facts.n_rows, large_delta, facts.unit, counted)
+def check_promise(levels: Sequence[float], facts: PublicFacts, large_delta: bool) -> None:
+    """Check what a fit promises: see `check_loss`."""
+    check_loss(levels, facts.delta, facts.neighbouring, facts.n_rows, large_delta, facts.unit)
 
 
 def check_loss(
@@ -353,13 +352,12 @@ def check_loss(
     n_rows: int | None,
     large_delta: bool,
     unit: Unit = ROW,
-    counted: bool = True,
 ) -> None:
     """Refuse a large delta, with which whole records could be published, unless it is allowed; warn of a large eps.
 
-    Where the number of units is private, or was not counted, what was declared must not make a delta look small.
+    Where the number of units is private, what was declared must not make a delta look small.
     """
-    public = neighbouring == Neighbouring.REPLACE_ONE and counted
+    public = neighbouring == Neighbouring.REPLACE_ONE
     limit = min(1.0 if n_rows is None else 1 / n_rows, 1.0 if public else _LARGE_DELTA)
     if not check_flag("large_delta", large_delta) and delta >= limit:
         rule = f"must be below 1/n = {limit:.3g}" if n_rows and limit == 1 / n_rows else f"must be below {limit:g}"
@@ -373,14 +371,11 @@ def check_loss(
         warn(f"{text}. 0.1 to 1 is usual.", PrivacyWarning)
 
 
-def public_n_rows(n: int, n_rows: int | None, neighbouring: str, unit: Unit = ROW, strict: bool = False) -> int | None:
-    """The number of units is public under replace_one only; under add_remove nothing but a declared reference is.
-
-    Where a ledger is strict, ids may be missing, so what was declared of persons is not compared with their count.
-    """
+def public_n_rows(n: int, n_rows: int | None, neighbouring: str, unit: Unit = ROW) -> int | None:
+    """The number of units is public under replace_one only; under add_remove nothing but a declared reference is."""
     check_choice("neighbouring", neighbouring, [str(kind) for kind in Neighbouring])
     declared = None if n_rows is None else check_count("n_rows", n_rows)
-    if neighbouring == Neighbouring.ADD_REMOVE or (strict and unit.person is not None):
+    if neighbouring == Neighbouring.ADD_REMOVE:
         return declared
     if declared not in (None, n):
         number = f"len(X) = {n}" if unit.person is None else f"the number of persons, {n},"

@@ -143,8 +143,7 @@ def release(
             releases.append(_released(ready.facts, ready.intake.labels, plan, statement, outcome))
         return None if keep is None else keep(releases)
 
-    if not ledger.strict:
-        ready.intake.warn_narrow(ready.facts.prep)  # before anything is reserved: a warning may be an error
+    ready.intake.warn_narrow(ready.facts.prep)  # before anything is reserved: a warning may be an error
     fitting.run(models, planned, len(ready.facts.model_labels), ledger, source, track, finish, ready.subject)
     return releases
 

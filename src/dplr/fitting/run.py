@@ -14,7 +14,6 @@ from dplr._kit.progress import Track, silent
 from dplr._kit.recorder import Recorder
 from dplr.fitting import ranges
 from dplr.fitting.one_vs_rest import ReleasePlan, fit_models
-from dplr.fitting.silence import silence
 from dplr.ledger.budget import Budget, Reservation
 from dplr.mechanisms.protocol import Mechanism
 from dplr.noise import Source
@@ -58,8 +57,7 @@ def run(
 
     The ledger refuses before a row is read: all fits fit into the budget, or none is begun. A fault in the data raises
     before any noise is drawn, and the budget comes back; once noise was drawn nothing is refunded, and a crash leaves
-    the reservation spent. So does a solver that missed its tolerance: whether it did depends on the data. A strict
-    ledger gives nothing back, and what went wrong with the rows is not shown.
+    the reservation spent. So does a solver that missed its tolerance: whether it did depends on the data.
     """
     different = {id(plan): plan for plan in planned}  # one object for a plan, however often it runs
     marked = {key: plan.drawn_from(source) for key, plan in different.items()}
@@ -137,18 +135,14 @@ def accounted(
     that is resumed are removed when the reservation ends; `subject` names the sums in them.
     """
     reservation = ledger.reserve(*statements)
-    drawing, done = _DrawNotice(reservation), None
-    with silence() if ledger.strict else contextlib.nullcontext():
-        try:
-            with source.told_first(drawing), source.recording(reservation.recorder, subject):
-                done = work()
-        except BaseException as error:
-            with _closed(reservation.recorder):
-                drawing.failed(error)
-            if not (ledger.strict and isinstance(error, Exception)):
-                raise
-    if done is None:  # raised here and not above, where it would carry the error that it hides
-        raise RuntimeError("the fit failed, and the ledger is strict: it says no more, and the budget stays spent.")
+    drawing = _DrawNotice(reservation)
+    try:
+        with source.told_first(drawing), source.recording(reservation.recorder, subject):
+            done = work()
+    except BaseException as error:
+        with _closed(reservation.recorder):
+            drawing.failed(error)
+        raise
     with _closed(reservation.recorder):
         reservation.commit(None if keep is None else keep(done))
     return done

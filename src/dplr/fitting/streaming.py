@@ -19,7 +19,6 @@ from dplr.problem.losses import Loss
 from dplr.problem.plan import Plan
 from dplr.rows import FROM_DATA, BoundsNotice, FaultyRows, LabelRule, Labels, PersonCounts, Rows, Target, as_table
 from dplr.rows.streams import Recipe, StreamedRows, StreamSource, Weighing, one_pass
-from dplr.rows.streams.engines.lazy import LazyPart
 from dplr.rows.streams.passes import CountPass, PersonPass, Persons
 from dplr.rows.streams.rows import no_bar
 from dplr.rows.streams.source import Stream, as_stream, lasting
@@ -53,7 +52,7 @@ class Streamed(Intake):
     def units(self) -> int:
         """The number of persons, or of rows."""
         counts = None if self.weighing is None else self.weighing.counts
-        return self.count if counts is None else max(1, len(counts))
+        return self.count if counts is None else len(counts)
 
     def labelled(self, rule: LabelRule | None, y: Target) -> Self:
         """These rows, with labels that depend on no row."""
@@ -64,20 +63,18 @@ class Streamed(Intake):
             raise ValueError(sentence("classes", "must be declared where rows are streamed", FROM_DATA, remedy))
         return replace(self, rule=rule, labels=rule.of(y))
 
-    def counted(self, data: RawRows, class_weight: ClassWeight, loss: Loss, strict: bool) -> tuple[Self, Unit]:
+    def counted(self, data: RawRows, class_weight: ClassWeight, loss: Loss) -> tuple[Self, Unit]:
         """These rows with counts, and the whole unit. Only ids are read, or all rows where they must be counted."""
         person, labels, counts = data.unit.person, self.labels, None
-        if strict:
-            refuse_queries(self.stream, person)
         unit = with_classes(data.unit, class_weight, None if labels is None else labels.classes.tolist(), loss)
         if person is None:
             count = count_rows(self.stream)
         else:
-            count, counts = count_persons(self.stream, person, strict)
+            count, counts = count_persons(self.stream, person)
         if not unit.weighted:
             return replace(self, count=count), unit
         weighting = person, data.weight_column, unit.rows_per_person, unit.weight_max, class_weight
-        return replace(self, count=count, weighing=Weighing(*weighting, strict, counts)), unit
+        return replace(self, count=count, weighing=Weighing(*weighting, counts)), unit
 
     def rows(self, facts: PublicFacts, position: int | None, told: BoundsNotice | None = None) -> Rows:
         """The rows of one class against the rest; None: of all."""
@@ -113,14 +110,6 @@ class Streamed(Intake):
         return None if keep is False else default if keep is None else os.fspath(keep)
 
 
-def refuse_queries(stream: Stream, person: str | None) -> None:
-    """Refuse queries and conversions of ids, which would run before a strict ledger is charged and tell of values."""
-    is_asked = any(isinstance(part, LazyPart) for part in getattr(stream.parts, "parts", ()))
-    if stream.parts.rows is None or (person is not None and is_asked):
-        rule = "must be Parquet files where the ledger is strict: no query is run before it is charged"
-        raise ValueError(sentence("X", rule, repr(stream), "Write its rows to files."))
-
-
 def _refuse_far_ids(stream: Stream, person: str) -> None:
     """Refuse persons whose ids would have to leave the workers of a cluster."""
     if not stream.parts.is_local:
@@ -146,23 +135,23 @@ def _at_least_one(rows: int) -> int:
     return rows
 
 
-def count_persons(stream: Stream, person: str, strict: bool = False) -> tuple[int, PersonCounts]:
-    """The number of rows, and how many each person has; ValueError for rows without an id, unless `strict`.
+def count_persons(stream: Stream, person: str) -> tuple[int, PersonCounts]:
+    """The number of rows, and how many each person has; ValueError for rows without an id.
 
     They are counted once in files, whose changes are seen, and anew for every fit of what may be other rows by then.
     """
     _refuse_far_ids(stream, person)
-    if (person, strict) not in stream.persons or not lasting(stream.parts):
-        job = PersonPass(person, strict)
+    if person not in stream.persons or not lasting(stream.parts):
+        job = PersonPass(person)
         persons: Persons = one_pass(stream.parts.chosen((person,)), job)
-        stream.persons[person, strict] = job.result(persons)
-    count, counts = stream.persons[person, strict]
+        stream.persons[person] = job.result(persons)
+    count, counts = stream.persons[person]
     return _at_least_one(count), counts
 
 
 def count_units(stream: Stream, person: str | None) -> int:
     """The number of persons, or of rows where nobody tells persons apart."""
-    return count_rows(stream) if person is None else max(1, len(count_persons(stream, person)[1]))
+    return count_rows(stream) if person is None else len(count_persons(stream, person)[1])
 
 
 def rows_without_target(stream: Stream, features: Sequence[str], prep: Prep) -> Rows:

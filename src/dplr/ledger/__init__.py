@@ -7,8 +7,8 @@ in SQLite. All handles of one file share a `LedgerAccess` value there. A fit tha
 
 >>> import dplr, pathlib, tempfile
 >>> ledger = dplr.Ledger(pathlib.Path(tempfile.mkdtemp()) / "budget.ledger", eps=3.0)
->>> ledger.strict, len(ledger.entries())
-(False, 0)
+>>> ledger.entries()
+[]
 """
 
 from dplr.ledger.allotment import Allotment

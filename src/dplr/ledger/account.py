@@ -28,11 +28,6 @@ class Account:
         """The name of the data in new entries; None for no name."""
         return self._opened.label
 
-    @property
-    def strict(self) -> bool:
-        """Whether nothing is given back and no fault of the data is shown."""
-        return self._opened.strict
-
     def _repr_html_(self) -> str:
         """Return the budget and the last releases for notebooks, as may be published."""
         from dplr.ledger.printing import as_html
@@ -40,7 +35,7 @@ class Account:
         return as_html(self)
 
     def terms(self) -> Terms:
-        """The terms of the ledger: eps, delta, composition, neighbouring, strict, created, unit.
+        """The terms of the ledger: eps, delta, composition, neighbouring, created, unit.
 
         Returns
         -------
@@ -78,8 +73,7 @@ class Account:
 
         Privacy
         -------
-        States and times depend on the data where fits failed, unless the ledger is strict: they are for the data
-        holder.
+        States and times depend on the data where fits failed: they are for the data holder.
         """
         with self._opened.reading() as (connection, _):
             entries = transactions.entries(connection)
@@ -124,8 +118,7 @@ class Account:
 
         Privacy
         -------
-        Reads no row. What fits that failed have spent depends on their data, so it is for the data holder unless the
-        ledger is strict.
+        Reads no row. What fits that failed have spent depends on their data, so it is for the data holder.
         """
         with self._opened.reading() as (connection, terms):
             return room_of(self._opened, connection, terms).spent()
@@ -161,8 +154,7 @@ class Account:
 
         Privacy
         -------
-        Reads no row. What fits that failed have spent depends on their data, so it is for the data holder unless the
-        ledger is strict.
+        Reads no row. What fits that failed have spent depends on their data, so it is for the data holder.
 
         Examples
         --------
@@ -203,8 +195,7 @@ class Account:
 
         Privacy
         -------
-        Reads no row. What fits that failed have spent depends on their data, so it is for the data holder unless the
-        ledger is strict.
+        Reads no row. What fits that failed have spent depends on their data, so it is for the data holder.
 
         Examples
         --------

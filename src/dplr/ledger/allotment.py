@@ -10,7 +10,7 @@ from dplr.ledger import outcomes, transactions
 from dplr.ledger.account import Account
 from dplr.ledger.budget import BudgetExceeded, Reservation, Stated
 from dplr.ledger.pieces import Piece, matched
-from dplr.ledger.reservation import reservation_of
+from dplr.ledger.reservation import FileReservation
 from dplr.ledger.room import room_of
 from dplr.ledger.terms import cost_of, statements_of
 from dplr.privacy.rules import Cost
@@ -23,8 +23,7 @@ class Allotment:
 
     Fits that name it (`ledger=`) take their cost from it and from nowhere else. It is a handle, as a ledger is: copied,
     pickled, cloned by scikit-learn or taken into a fork, it stands for the same pieces in the same file. What was never
-    begun comes back with `close`, or at the end of a ``with`` block; until then, and after a crash, it is spent. In a
-    strict ledger nothing comes back.
+    begun comes back with `close`, or at the end of a ``with`` block; until then, and after a crash, it is spent.
 
     A fit may take a piece that covers its cost. A pure piece covers pure fits whose eps is no larger; a Gaussian piece
     covers Gaussian fits whose eps, delta and mu are no larger; any other piece covers fits that are not Gaussian and
@@ -63,11 +62,6 @@ class Allotment:
 
     def __init__(self, ledger: Account, token: str) -> None:
         self._ledger, self._token = ledger, token
-
-    @property
-    def strict(self) -> bool:
-        """Whether nothing is given back and no fault of the data is shown."""
-        return self._ledger.strict
 
     def unused(self) -> int:
         """How many fits it still has room for.
@@ -127,14 +121,14 @@ class Allotment:
             token, holder = secrets.token_hex(16), secrets.token_hex(16)
             draws = [max(piece.draws, cost.draws) for (_, piece), cost in zip(matches, costs, strict=True)]
             begun = zip([number for number, _ in matches], draws, releases, strict=True)
-            transactions.begin(connection, token, begun, terms.strict, holder)
+            transactions.begin(connection, token, begun, holder)
             grown = sum(draws) > sum(piece.draws for _, piece in matches)
             if grown and not room_of(self._ledger._opened, connection, terms).takes({}):
                 raise BudgetExceeded(_too_many(self._ledger._opened.path, sum(draws), matches))
-        return reservation_of(self._ledger._opened, token, holder, len(statements))
+        return FileReservation(self._ledger._opened, token, holder, len(statements))
 
     def close(self) -> None:
-        """Give back what no fit has begun, and in a strict ledger nothing.
+        """Give back what no fit has begun.
 
         Fits that have begun go on.
 
@@ -149,9 +143,8 @@ class Allotment:
         -------
         What comes back was never spent on a release.
         """
-        if not self.strict:
-            with self._ledger._opened.writing(outcomes.GIVE_BACK) as (connection, _):
-                transactions.give_back(connection, self._token)
+        with self._ledger._opened.writing(outcomes.GIVE_BACK) as (connection, _):
+            transactions.give_back(connection, self._token)
 
     def __enter__(self) -> Allotment:
         return self

@@ -14,8 +14,8 @@ class BudgetExceeded(RuntimeError):
 
     Privacy
     -------
-    The message speaks of statements and of what is left. That depends on the data where fits failed before: unless the
-    ledger is strict, it is for the data holder.
+    The message speaks of statements and of what is left. That depends on the data where fits failed before: it is
+    for the data holder.
 
     See Also
     --------
@@ -142,23 +142,17 @@ class Reservation(Protocol):
         Raises
         ------
         ReservationLost
-            The budget is no longer held, or noise may have been drawn; never in a strict ledger.
+            The budget is no longer held, or noise may have been drawn.
 
         Privacy
         -------
-        Whether a fit was refunded may depend on its data: for the data holder alone. A strict ledger gives nothing
-        back.
+        Whether a fit was refunded may depend on its data: for the data holder alone.
         """
         ...
 
 
 class Budget(Protocol):
     """Anything that can refuse releases before it reads data."""
-
-    @property
-    def strict(self) -> bool:
-        """Whether nothing is given back and no fault of the data is shown."""
-        ...
 
     def reserve(self, *statements: PrivacyStatement) -> Reservation:
         """Set the cost of all statements aside, or raise an error."""
@@ -186,8 +180,6 @@ class NullLedger:
 
     `keep` returns the file of a fitted model as bytes, as that of a `Job` does.
     """
-
-    strict = False
 
     def __init__(self, keep: Callable[[Any], bytes] | None = None) -> None:
         self.keep = keep

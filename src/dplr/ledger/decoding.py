@@ -181,9 +181,7 @@ def statement_of(value: Any) -> dict[str, Any]:
 
 
 @functools.lru_cache(maxsize=64, typed=True)  # every step of a fit reads them again
-def terms_in(
-    name: Any, eps: Any, delta: Any, composition: Any, neighbouring: Any, strict: Any, created: Any, unit: Any
-) -> Terms:
+def terms_in(name: Any, eps: Any, delta: Any, composition: Any, neighbouring: Any, created: Any, unit: Any) -> Terms:
     """The terms of a ledger, of the values of the row that holds them."""
     fields = Fields("the row of terms")
     return Terms(
@@ -192,7 +190,6 @@ def terms_in(
         fields.read("delta", delta, delta_of),
         fields.read("composition", composition, _composition_of),
         fields.read("neighbouring", neighbouring, _relation_of),
-        fields.read("strict", strict, _flag),
         fields.read("created", created, time_of),
         fields.read("unit", unit, optional_text_of),
     )
@@ -258,12 +255,6 @@ def _count(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _MOST_COUNT:
         raise _Broken("must be a whole number of at least 0")
     return value
-
-
-def _flag(value: Any) -> bool:
-    if isinstance(value, float) or value not in (0, 1):
-        raise _Broken("must be 0 or 1")
-    return bool(value)
 
 
 def _positive(value: Any) -> float:

@@ -27,10 +27,8 @@ class Terms:
         How costs add up.
     neighbouring : {"replace_one", "add_remove"}
         The relation of all releases.
-    strict : bool
-        Whether nothing is given back and no fault of the data is shown.
     created : str
-        Time in UTC; only the day in a strict ledger.
+        Time in UTC.
     unit : str or None, default=None
         Name of the unit of the protected persons, as `person` of a fit; None where records are protected.
 
@@ -56,7 +54,6 @@ class Terms:
     delta: float
     composition: str
     neighbouring: str
-    strict: bool
     created: str
     unit: str | None = None
 
@@ -72,7 +69,7 @@ class Entry:
     state : {"reserved", "drawing", "committed", "refunded", "set aside"}
         `"reserved"`: spent; no noise was drawn. `"drawing"`: spent; noise may have been drawn, and nothing gives it
         back. `"refunded"`: given back, costs nothing. `"set aside"`: spent, for a fit of an `Allotment` that has not
-        begun. A strict ledger commits when it reserves.
+        begun.
     eps, delta : float
         What the release states.
     guarantee : Pure, Gaussian, Poisson or Approx
@@ -80,7 +77,7 @@ class Entry:
     label : str or None
         Name of the data; None for no name.
     reserved_at, ended_at : str or None
-        Time in UTC, by the clock of the machine that wrote it. A strict ledger has the day, and None.
+        Time in UTC, by the clock of the machine that wrote it; `ended_at` is None until it has ended.
     statement : dict
         The privacy statement as plain values.
     share : str or None, default=None
@@ -88,8 +85,7 @@ class Entry:
 
     Privacy
     -------
-    Statements are public facts. States and times depend on the data where fits failed, unless the ledger is strict:
-    they are for the data holder.
+    Statements are public facts. States and times depend on the data where fits failed: they are for the data holder.
 
     See Also
     --------

@@ -101,7 +101,7 @@ def _write_schema(connection: sqlite3.Connection, terms: Terms) -> None:
         terms.delta,
         terms.composition,
         terms.neighbouring,
-        terms.strict,
+        0,  # of the column `strict`
         terms.created,
         terms.unit,
     )
@@ -157,7 +157,12 @@ def check_header(connection: sqlite3.Connection, path: str) -> None:
 
 def terms_of(connection: sqlite3.Connection, path: str, identity: str) -> Terms:
     """The terms in the file; unless `identity` is empty, their id must be equal to it."""
-    terms = terms_in(*row_of(connection, "terms", "id, eps, delta, composition, neighbouring, strict, created, unit"))
+    columns = "strict, id, eps, delta, composition, neighbouring, created, unit"
+    strict, *values = row_of(connection, "terms", columns)
+    if strict != 0:
+        remedy = "Strict ledgers are not opened any more. Make a new ledger, with no more than this one had left."
+        raise ValueError(sentence("ledger", "must not be strict", path, remedy))
+    terms = terms_in(*values)
     if identity not in ("", terms.id):
         remedy = "The file was replaced. Open it anew with dplr.Ledger(path) if that is right."
         raise ValueError(sentence("ledger", "must be the ledger that was opened, and is another one", path, remedy))

@@ -14,11 +14,11 @@ from dplr.ledger import file as ledger_file
 from dplr.ledger import outcomes, transactions
 from dplr.ledger.allotment import Allotment
 from dplr.ledger.budget import NullLedger, Reservation, Stated
-from dplr.ledger.entries import Terms, day_of, now
+from dplr.ledger.entries import Terms, now
 from dplr.ledger.job import Job
 from dplr.ledger.recovery import Recovery
 from dplr.ledger.reservation import begin, insert
-from dplr.ledger.resuming import check_recoverable, code_of
+from dplr.ledger.resuming import code_of
 from dplr.ledger.terms import (
     check_agreement,
     check_share_agreement,
@@ -44,8 +44,7 @@ class Ledger(Recovery):
     """A privacy budget in a file: every fit that names it spends from it, in whatever process it runs.
 
     A fit *reserves* its cost before it reads a row, and *commits* it before it returns. Reserved counts as spent: a
-    crash never gives budget back. A fit that fails before any noise was drawn is *refunded* and costs nothing. In a
-    strict ledger what is reserved is committed at once, and nothing that happens afterwards is written.
+    crash never gives budget back. A fit that fails before any noise was drawn is *refunded* and costs nothing.
 
     Parameters
     ----------
@@ -62,9 +61,6 @@ class Ledger(Recovery):
         whose guarantees were all fixed in advance). See docs/use/ledger.md.
     neighbouring : {"replace_one", "add_remove"} or None, default=None
         The relation of all releases; `"replace_one"` for a new ledger.
-    strict : bool or None, default=None
-        For analysts who are not the data holder: nothing is given back once a row was read, faults of the data are
-        neither shown nor written, labels must be declared. False for a new ledger.
     label : str or None, default=None
         What the data are called in new entries; see `labelled`.
     unit : str or None, default=None
@@ -89,10 +85,10 @@ class Ledger(Recovery):
     Privacy
     -------
     The releases that a ledger took have at most its loss together, under its relation and about its unit
-    (composition.md, section 3). It holds the statements: public facts and no data. Unless it is strict, the states and
-    times of its entries depend on the data where fits failed: they are for the data holder. With `"pld"` all guarantees
-    must be fixed in advance, and the rounding of the accountant is not charged (accounting.md, section 4). It cannot
-    know of fits without it, of a copy of the file that is put back, or of other data about the same people.
+    (composition.md, section 3). It holds the statements: public facts and no data. The states and times of its entries
+    depend on the data where fits failed: they are for the data holder. With `"pld"` all guarantees must be fixed in
+    advance, and the rounding of the accountant is not charged (accounting.md, section 4). It cannot know of fits
+    without it, of a copy of the file that is put back, or of other data about the same people.
 
     See Also
     --------
@@ -128,19 +124,18 @@ class Ledger(Recovery):
         delta: float | None = None,
         composition: str | None = None,
         neighbouring: str | None = None,
-        strict: bool | None = None,
         *,
         label: str | None = None,
         unit: str | None = None,
     ) -> None:
         file = checked_path(path)
         label = None if label is None else checked_text("label", label)
-        parameters = checked_terms(eps, delta, composition, neighbouring, strict, unit)
+        parameters = checked_terms(eps, delta, composition, neighbouring, unit)
         if eps is not None and not os.path.lexists(file):
             _create(file, parameters)
         with transactions.reading(file) as (_, terms):
             check_agreement(parameters, terms, file)
-        self._opened = LedgerAccess(file, terms.id, terms.strict, label)
+        self._opened = LedgerAccess(file, terms.id, label)
 
     def labelled(self, label: str | None) -> Ledger:
         """A handle of this ledger with a label for new entries, which names the data.
@@ -225,7 +220,7 @@ class Ledger(Recovery):
                 shares = transactions.shares(connection)
                 if name not in shares:  # no other process has made it since
                     limits = checked_share(name, eps, delta, shares, terms)
-                    transactions.insert_share(connection, name, limits, terms.strict)
+                    transactions.insert_share(connection, name, limits)
                     shares[name] = limits
         if name not in shares:
             remedy = f"Make it with share(name, eps=...). There are {list(shares)}."
@@ -340,7 +335,7 @@ class Ledger(Recovery):
         Raises
         ------
         ValueError, TypeError
-            The ledger is strict; or `resume` without a fingerprint.
+            `resume` without a fingerprint.
 
         Privacy
         -------
@@ -357,7 +352,6 @@ class Ledger(Recovery):
         >>> ledger.entries()[0].state
         'drawing'
         """
-        check_recoverable(self._opened, "resume or keep")
         code = code_of(self._opened, fingerprint) if fingerprint is not None or resume else None
         return Job(self, code, resume, keep)
 
@@ -385,10 +379,10 @@ class Ledger(Recovery):
 
 def _create(path: str, parameters: dict[str, Any]) -> None:
     """Make the file of a new ledger."""
-    defaults: dict[str, Any] = {"composition": "basic", "neighbouring": "replace_one", "strict": False}
+    defaults: dict[str, Any] = {"composition": "basic", "neighbouring": "replace_one"}
     values = defaults | parameters
     values.setdefault("delta", _USUAL_DELTA if values["composition"] == "basic" else 0.0)
-    terms = Terms(id=secrets.token_hex(16), created=day_of(now()) if values["strict"] else now(), **values)
+    terms = Terms(id=secrets.token_hex(16), created=now(), **values)
     rule_for(terms.composition, terms.eps, terms.delta, Neighbouring(terms.neighbouring))
     with contextlib.suppress(FileExistsError):  # another process made it first: the caller compares its terms
         ledger_file.create(path, terms)

@@ -70,11 +70,6 @@ class Job:
         self.token: str | None = None
 
     @property
-    def strict(self) -> bool:
-        """Whether the ledger is strict. It never is: a strict ledger resumes nothing and keeps nothing."""
-        return self.ledger.strict
-
-    @property
     def resumable(self) -> bool:
         """Whether it has a fingerprint, by which another process finds its reservation."""
         return self._code is not None

@@ -39,8 +39,7 @@ def loss_words(eps: float, delta: float) -> str:
 def terms_words(terms: Terms) -> str:
     """The terms in words."""
     words = f"{loss_words(terms.eps, terms.delta)}, {terms.composition} composition, {terms.neighbouring}"
-    words += "" if terms.unit is None else f" of persons ({terms.unit})"
-    return words + (", strict" if terms.strict else "")
+    return words + ("" if terms.unit is None else f" of persons ({terms.unit})")
 
 
 def as_html(ledger: Account) -> str:

@@ -8,7 +8,7 @@ from dplr.ledger.account import Account
 from dplr.ledger.budget import Reservation, Stated
 from dplr.ledger.entries import Entry
 from dplr.ledger.recording import remove_journal
-from dplr.ledger.resuming import check_recoverable, code_of, entries_named, reason, resumed, sweep
+from dplr.ledger.resuming import code_of, entries_named, reason, resumed, sweep
 from dplr.privacy.statement import PrivacyStatement
 
 
@@ -35,7 +35,7 @@ class Recovery(Account):
         Raises
         ------
         ValueError, TypeError
-            There is no such entry, it has ended, its noise may have been drawn, or the ledger is strict.
+            There is no such entry, it has ended, or its noise may have been drawn.
         OSError
             The file cannot be written.
 
@@ -52,7 +52,6 @@ class Recovery(Account):
         >>> ledger.give_back(1), ledger.remaining()
         ([1], (1.0, 1e-12))
         """
-        check_recoverable(self._opened, "give back")
         with self._opened.writing(outcomes.GIVE_BACK) as (connection, _):
             token, entries = entries_named(self._opened, connection, name)
             candidates = [entry for entry in entries if entry.state in ("reserved", "set aside")]
@@ -86,7 +85,7 @@ class Recovery(Account):
         ------
         ValueError, TypeError
             There is no such entry, or several; it has ended, or its noise may have been drawn; a statement or the
-            fingerprint is another one; the ledger is strict.
+            fingerprint is another one.
         OSError
             The file cannot be written.
 

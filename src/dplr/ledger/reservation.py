@@ -1,4 +1,4 @@
-"""A reservation in a file: made, then committed or given back; in a strict ledger it is spent from the beginning."""
+"""A reservation in a file: made, then committed or given back."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dplr.privacy.statement import PrivacyStatement
 MOST_BYTES = 64 << 20  # of the file of a release that is kept: the limit of a model file
 
 
-class _OpenReservation:
+class FileReservation:
     """Entries of one reservation in the file, as one driver holds them: resuming.md has the states and the proof."""
 
     def __init__(
@@ -70,35 +70,12 @@ class _OpenReservation:
             raise ReservationLost(f"a reservation ends once: {ended} of {self._count} entries were still held here.")
 
 
-class _Spent:
-    """Entries of one reservation in a strict ledger: spent for good. The file is the same however the fit ends."""
-
-    def __init__(self, opened: LedgerAccess, token: str, count: int) -> None:
-        self._opened, self.token, self._count, self._ended = opened, token, count, False
-        self.recorder = None
-
-    def draw(self) -> None:
-        """Write nothing: what is spent for good is not given back, whether noise was drawn or not."""
-
-    def commit(self, outbox: bytes | None = None) -> None:
-        """Write and keep nothing; raises if an entry is not in the file, or if the reservation had already ended."""
-        with self._opened.reading(outcomes.COMMIT) as (connection, _):
-            count = transactions.committed(connection, self.token)
-        if self._ended or count != self._count:
-            raise RuntimeError(f"a reservation ends once, and stays: {count} of {self._count} entries are there.")
-        self._ended = True
-
-    def refund(self) -> None:
-        """Write nothing and give nothing back. Never raises: that would show the error of the fit as its context."""
-        self._ended = True
-
-
 def begin(opened: LedgerAccess, statements: Sequence[PrivacyStatement | Stated], code: str | None) -> Reservation:
     """Reserve for a fit that begins now; with a code of the data, another process may resume it."""
     releases, holder = statements_of(statements, some=False), secrets.token_hex(16)
     token = insert(opened, releases, holder, code)
     recording = None if code is None else Recording(opened.path, token, code, holder)
-    return reservation_of(opened, token, holder, len(releases), recording)
+    return FileReservation(opened, token, holder, len(releases), recording)
 
 
 def insert(
@@ -118,15 +95,8 @@ def insert(
             raise BudgetExceeded(refusal(opened.path, terms, room, costs, times))
         token = secrets.token_hex(16)
         priced = chain.from_iterable(repeat(tuple(zip(costs, statements, strict=True)), times))
-        transactions.insert(connection, token, opened.label, priced, terms.strict, opened.share, holder, code)
+        transactions.insert(connection, token, opened.label, priced, opened.share, holder, code)
     return token
-
-
-def reservation_of(
-    opened: LedgerAccess, token: str, holder: str, count: int, recorder: Recording | None = None
-) -> Reservation:
-    """The reservation of that token, which has `count` entries."""
-    return _Spent(opened, token, count) if opened.strict else _OpenReservation(opened, token, holder, count, recorder)
 
 
 def _lost(path: str) -> str:

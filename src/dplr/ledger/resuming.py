@@ -24,7 +24,7 @@ from dplr.ledger.recording import (
     remove_unproved,
     reopened,
 )
-from dplr.ledger.reservation import reservation_of
+from dplr.ledger.reservation import FileReservation
 from dplr.ledger.terms import checked_text, statements_of
 from dplr.ledger.transactions import EntryState, LedgerAccess
 from dplr.privacy.statement import PrivacyStatement
@@ -58,7 +58,7 @@ def resumed(
                     hand_over(journal, entries[0].holder, holder)
             transactions.take(connection, token, holder, entries[0].state)
         unless_taken.pop_all()
-    return reservation_of(opened, token, holder, len(releases), recording)
+    return FileReservation(opened, token, holder, len(releases), recording)
 
 
 def sweep(opened: LedgerAccess) -> None:
@@ -73,17 +73,8 @@ def sweep(opened: LedgerAccess) -> None:
             remove_unproved(opened.path, token, entries[0])
 
 
-def check_recoverable(opened: LedgerAccess, verb: str) -> None:
-    """Raise ValueError in a strict ledger, which resumes nothing and keeps nothing."""
-    if opened.strict:
-        rule = f"must not be strict to {verb} a fit"
-        remedy = "A strict ledger commits when it reserves, so that its file tells nothing of how fits ended."
-        raise ValueError(sentence("ledger", rule, opened.path, remedy))
-
-
 def code_of(opened: LedgerAccess, fingerprint: str | None) -> str:
     """The code of a fingerprint that the ledger keeps; no error shows the fingerprint."""
-    check_recoverable(opened, "resume")
     checked = checked_text("fingerprint", fingerprint)
     with opened.writing(outcomes.READ) as (connection, _):
         return transactions.code_of(connection, checked)

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from dplr._kit import markup
-from dplr._kit.validation import check_choice, check_delta, check_eps, check_flag, describe, sentence
+from dplr._kit.validation import check_choice, check_delta, check_eps, describe, sentence
 from dplr.ledger.budget import Stated
 from dplr.ledger.entries import Terms
 from dplr.ledger.room import Room, counted, kind_of, rule_of
@@ -74,7 +74,7 @@ def statements_of(releases: Sequence[PrivacyStatement | Stated], some: bool) -> 
     return [statement for statement in statements if statement is not None]
 
 
-def checked_terms(eps: Any, delta: Any, composition: Any, neighbouring: Any, strict: Any, unit: Any) -> dict[str, Any]:
+def checked_terms(eps: Any, delta: Any, composition: Any, neighbouring: Any, unit: Any) -> dict[str, Any]:
     """The checked terms; a term that is None is left out."""
     terms: dict[str, Any] = {}
     if eps is not None:
@@ -88,8 +88,6 @@ def checked_terms(eps: Any, delta: Any, composition: Any, neighbouring: Any, str
     if neighbouring is not None:
         relations = [str(kind) for kind in Neighbouring]
         terms["neighbouring"] = str(check_choice("neighbouring", neighbouring, relations))
-    if strict is not None:
-        terms["strict"] = check_flag("strict", strict)
     if unit is not None:
         terms["unit"] = checked_text("unit", unit)
     return terms
@@ -279,7 +277,7 @@ class Price:
     Privacy
     -------
     A function of statements and of what the ledger took: no row is read. Entries of fits that failed may show in it, so
-    it is for the data holder unless the ledger is strict.
+    it is for the data holder.
 
     See Also
     --------

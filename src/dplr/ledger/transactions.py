@@ -32,7 +32,7 @@ from dplr.ledger.decoding import (
     token_of,
     word_of,
 )
-from dplr.ledger.entries import Entry, Terms, day_of, guarantee_text, now, statement_text
+from dplr.ledger.entries import Entry, Terms, guarantee_text, now, statement_text
 from dplr.ledger.file import check_file, check_header, terms_of
 from dplr.privacy.rules import Cost
 from dplr.privacy.statement import PrivacyStatement
@@ -94,14 +94,12 @@ class LedgerAccess:
     ----------
     path : the file.
     id : the identity of the ledger; another ledger under the same path is refused.
-    strict : whether nothing is given back and no fault of the data is shown.
     label : the name of the data in new entries; None for no name.
     share : the name of the share; None for the whole ledger.
     """
 
     path: str
     id: str
-    strict: bool
     label: str | None
     share: str | None = None
 
@@ -151,10 +149,9 @@ def shares(connection: sqlite3.Connection) -> dict[str, tuple[float, float]]:
     return limits
 
 
-def insert_share(connection: sqlite3.Connection, name: str, limits: tuple[float, float], strict: bool) -> None:
+def insert_share(connection: sqlite3.Connection, name: str, limits: tuple[float, float]) -> None:
     """Make a share."""
-    time_now = day_of(now()) if strict else now()
-    connection.execute("INSERT INTO share VALUES (?, ?, ?, ?)", (name, *limits, time_now))
+    connection.execute("INSERT INTO share VALUES (?, ?, ?, ?)", (name, *limits, now()))
 
 
 def insert(
@@ -162,16 +159,12 @@ def insert(
     reservation: str,
     label: str | None,
     priced: Iterable[tuple[Cost, PrivacyStatement]],
-    strict: bool,
     share: str | None = None,
     holder: str | None = None,
     code: str | None = None,
 ) -> None:
-    """Insert an entry per statement: set aside without a holder, else reserved, or committed in a strict ledger."""
-    time_now = now()
-    state, time_now = ("committed", day_of(time_now)) if strict else ("reserved", time_now)
-    if holder is None:
-        state = "set aside"
+    """Insert an entry per statement: set aside without a holder, else reserved."""
+    state, time_now = "set aside" if holder is None else "reserved", now()
     connection.executemany(
         "INSERT INTO entry (reservation, state, eps, delta, guarantee, draws, label, reserved_at, statement, share, "
         "holder, fingerprint) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -187,7 +180,7 @@ def insert(
                 time_now,
                 statement_text(statement),
                 share,
-                None if strict else holder,
+                holder,
                 code,
             )
             for cost, statement in priced
@@ -209,17 +202,12 @@ def begin(
     connection: sqlite3.Connection,
     reservation: str,
     pieces: Iterable[tuple[int, int, PrivacyStatement]],
-    strict: bool,
     holder: str,
 ) -> None:
     """Hand entries that were set aside to a new reservation; a piece is (number of the entry, draws, statement)."""
-    state = "committed" if strict else "reserved"
     connection.executemany(
-        "UPDATE entry SET reservation = ?, state = ?, holder = ?, draws = ?, statement = ? WHERE number = ?",
-        [
-            (reservation, state, None if strict else holder, draws, statement_text(statement), number)
-            for number, draws, statement in pieces
-        ],
+        "UPDATE entry SET reservation = ?, state = 'reserved', holder = ?, draws = ?, statement = ? WHERE number = ?",
+        [(reservation, holder, draws, statement_text(statement), number) for number, draws, statement in pieces],
     )
 
 
@@ -353,12 +341,6 @@ def token_with(connection: sqlite3.Connection, prefix: str) -> str | None:
     query = "SELECT reservation, number FROM entry WHERE substr(reservation, 1, ?) = ? LIMIT 1"
     row = connection.execute(query, (len(prefix), prefix)).fetchone()
     return None if row is None else Fields(f"entry {row[1]}").secret("reservation", row[0], token_of)
-
-
-def committed(connection: sqlite3.Connection, reservation: str) -> int:
-    """How many committed entries a reservation has."""
-    query = "SELECT count(*) FROM entry WHERE reservation = ? AND state = 'committed'"
-    return int(connection.execute(query, (reservation,)).fetchone()[0])
 
 
 def entries(connection: sqlite3.Connection) -> list[Entry]:

@@ -16,11 +16,9 @@ from dplr._kit.validation import check_choice, check_delta, check_eps, sentence
 from dplr.bounds.declared import Bounds, BoundsLike, as_bounds
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep
-from dplr.estimators._strict import check_columns
 from dplr.fitting.memory import too_many
 from dplr.fitting.planning import check_loss, public_n_rows, pure_sentence, rows_sentence
 from dplr.fitting.run import accounted
-from dplr.fitting.silence import silence
 from dplr.fitting.streaming import count_rows, rows_without_target
 from dplr.fitting.units import refuse_units
 from dplr.ledger.budget import Budget
@@ -146,14 +144,10 @@ def release_moments(
              "n_rows": n_rows, "large_delta": large_delta, "importance": importance}  # fmt: skip
     stream = as_stream(X)
     X = X if stream is None else stream.parts.empty
-    if not budget.strict:
-        try:
-            return _released(X, stream, release_bounds, party, facts, budget, rng)
-        except MemoryError as error:
-            raise too_many(X, error) from None
-    check_columns(X, release_bounds)
-    with silence():  # values are converted before the reservation too
+    try:
         return _released(X, stream, release_bounds, party, facts, budget, rng)
+    except MemoryError as error:
+        raise too_many(X, error) from None
 
 
 def _released(

@@ -21,7 +21,7 @@ _AS_NUMBERS = (Kind.NUMBER, Kind.INTEGER, Kind.FLAG)
 _REMEDY = "Say what each holds, such as columns={'age': 'integer', 'income': 'number', 'race': 'levels'}."
 
 
-def learned_kinds(table: Table | NDArray[Any], declared: Any, apart: Sequence[str], strict: bool) -> dict[str, Kind]:
+def learned_kinds(table: Table | NDArray[Any], declared: Any, apart: Sequence[str]) -> dict[str, Kind]:
     """The kind of each column that is learned.
 
     Parameters
@@ -29,7 +29,6 @@ def learned_kinds(table: Table | NDArray[Any], declared: Any, apart: Sequence[st
     table : the rows, or a table without rows that has their columns.
     declared : a mapping of names to kinds, a list of names, or None for all columns by their types.
     apart : columns whose bounds are declared.
-    strict : whether types must be such that no value can fail to be read.
 
     Raises
     ------
@@ -52,10 +51,6 @@ def learned_kinds(table: Table | NDArray[Any], declared: Any, apart: Sequence[st
     twice = [name for name in names if name in apart]
     if twice:
         raise ValueError(sentence("columns", "must not be in the bounds too", twice, "Declare a column, or learn it."))
-    objects = [name for name in names if types[name] is None]
-    if strict and objects:
-        remedy = "Convert it first: whether that fails depends on the values, which a strict ledger does not show."
-        raise TypeError(sentence("X", "must have columns of declared types with a strict ledger", objects, remedy))
     return {name: _kind(name, types[name], declarations.get(name)) for name in names}
 
 

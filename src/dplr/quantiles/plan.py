@@ -9,9 +9,7 @@ from typing import Any
 
 from dplr._kit.validation import sentence
 from dplr.bounds.columns import MOST_LEVELS
-from dplr.estimators._strict import check_given
 from dplr.fitting.planning import check_loss, public_n_rows, rows_sentence
-from dplr.fitting.streaming import refuse_queries
 from dplr.noise import Source
 from dplr.privacy import count_sensitivity
 from dplr.privacy.guarantees import Neighbouring
@@ -66,11 +64,7 @@ class BoundsPlan:
 def plan_of(rows: PrivateRows, share: float, facts: Mapping[str, Any]) -> BoundsPlan:
     """The plan of the release; refused where it promises too little, or could say nothing."""
     unit, relation = rows.data.unit, facts["neighbouring"]
-    if rows.strict:
-        if rows.stream is not None:
-            refuse_queries(rows.stream, unit.person)
-        check_given(rows.data, relation, facts["n_rows"])
-    count = public_n_rows(rows.units, facts["n_rows"], relation, unit, rows.strict)
+    count = public_n_rows(rows.units, facts["n_rows"], relation, unit)
     check_loss([facts["eps"]], facts["delta"], relation, count, facts["large_delta"], unit)
     if count is None:
         rule, remedy = "is required here", "Give a public guess of their number: a share of it may lie outside."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +15,6 @@ from dplr.bounds.declared import Bounds, BoundsLike, as_bounds
 from dplr.bounds.units import UnitColumns
 from dplr.fitting.intake import RawRows, raw_rows
 from dplr.fitting.run import accounted
-from dplr.fitting.silence import silence
 from dplr.fitting.units import UnitDeclaration
 from dplr.ledger.budget import Budget
 from dplr.ledger.handle import LedgerLike, as_ledger
@@ -142,19 +140,18 @@ def learn_bounds(
     True
     """
     budget = as_ledger(ledger)
-    with silence() if budget.strict else contextlib.nullcontext():  # ids and weights are read before the reservation
-        release = planned(
-            X, eps=eps, delta=delta, columns=columns, target=target, outside=outside, bounds=bounds, person=person,
-            rows_per_person=rows_per_person, sample_weight=sample_weight, weight_bounds=weight_bounds,
-            neighbouring=neighbouring, n_rows=n_rows, large_delta=large_delta, strict=budget.strict,
-        )  # fmt: skip
-        return release.paid(budget, source_of(rng))
+    release = planned(
+        X, eps=eps, delta=delta, columns=columns, target=target, outside=outside, bounds=bounds, person=person,
+        rows_per_person=rows_per_person, sample_weight=sample_weight, weight_bounds=weight_bounds,
+        neighbouring=neighbouring, n_rows=n_rows, large_delta=large_delta,
+    )  # fmt: skip
+    return release.paid(budget, source_of(rng))
 
 
 def planned(
     X: Any, *, eps: float, delta: float, columns: Any, target: str | None, outside: float, bounds: BoundsLike,
     person: str | None, rows_per_person: int, sample_weight: str | None, weight_bounds: tuple[float, float] | None,
-    strict: bool = False, **facts: Any,
+    **facts: Any,
 ) -> Release:  # fmt: skip
     """The plan of a release and its rows, of which no number was read; refused where it promises or says too little."""
     facts |= {"eps": _checked_eps(eps), "delta": check_delta(delta)}
@@ -166,8 +163,8 @@ def planned(
     stream = as_stream(X)
     data = raw_rows(X if stream is None else stream.parts.empty, units, declared, sample_weight, None)
     table = table_of(data.X)
-    kinds = _kinds(table, columns, target, declared, facts["delta"], strict)
-    rows = PrivateRows(table, stream, data, kinds, strict)
+    kinds = _kinds(table, columns, target, declared, facts["delta"])
+    rows = PrivateRows(table, stream, data, kinds)
     return Release(rows, plan_of(rows, share, facts), target, _plain_bounds(declared, data))
 
 
@@ -202,11 +199,11 @@ class Release:
 
 
 def _kinds(
-    table: Table | NDArray[Any], columns: Any, target: str | None, declared: Bounds | None, delta: float, strict: bool
+    table: Table | NDArray[Any], columns: Any, target: str | None, declared: Bounds | None, delta: float
 ) -> dict[str, Kind]:
     """The kinds of the columns; refused where there is no promise for one."""
     apart = () if declared is None or declared.names is None else declared.names
-    kinds = learned_kinds(table, columns, apart, strict)
+    kinds = learned_kinds(table, columns, apart)
     if not numbers_of(kinds) and not texts_of(kinds):
         remedy = "Flags have the bounds 0 and 1: declare them."
         raise ValueError(sentence("columns", "must have numbers or text to learn", list(kinds), remedy))

@@ -31,21 +31,19 @@ class PrivateRows:
     stream : None for rows in memory.
     data : ids and weights.
     kinds : of the columns.
-    strict : whether no value may be the reason of an error.
     """
 
     table: Table | NDArray[Any]
     stream: Stream | None
     data: RawRows
     kinds: dict[str, Kind]
-    strict: bool
 
     @property
     def units(self) -> int:
         """Number of records, or of persons."""
         if self.stream is not None:
             person = self.data.unit.person
-            return count_rows(self.stream) if person is None else max(1, len(self._persons()))
+            return count_rows(self.stream) if person is None else len(self._persons())
         if not len(self.table):
             raise ValueError(sentence("X", "must have at least one row", 0))
         return len(self.table) if self.data.unit.person is None else self._weights().units
@@ -53,13 +51,11 @@ class PrivateRows:
     def _persons(self) -> PersonCounts:
         assert self.stream is not None
         assert self.data.unit.person is not None
-        return count_persons(self.stream, self.data.unit.person, self.strict)[1]
+        return count_persons(self.stream, self.data.unit.person)[1]
 
     def _weights(self) -> RowWeights:
         data, unit = self.data, self.data.unit
-        return row_weights(
-            len(self.table), data.ids, unit.rows_per_person, data.weights, unit.weight_max, None, self.strict
-        )
+        return row_weights(len(self.table), data.ids, unit.rows_per_person, data.weights, unit.weight_max, None)
 
     def counted(self) -> Histograms:
         """The exact histograms."""
@@ -77,11 +73,10 @@ class PrivateRows:
         unit, tally = self.data.unit, None
         if weighted:
             counts = None if unit.person is None else self._persons()
-            tally = None if counts is None else Tally(max(1, len(counts)))
+            tally = None if counts is None else Tally(len(counts))
             weighing = Weighing(
-                unit.person, self.data.weight_column, unit.rows_per_person, unit.weight_max, None, self.strict, counts,
-                tally,
-            )  # fmt: skip
+                unit.person, self.data.weight_column, unit.rows_per_person, unit.weight_max, None, counts, tally
+            )
             job = replace(job, weighing=weighing)
         columns = [name for name in (*job.numbers, *job.texts, unit.person, self.data.weight_column) if name]
         histograms = one_pass(self.stream.parts.chosen(columns), job)

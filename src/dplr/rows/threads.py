@@ -71,8 +71,7 @@ def can_start(threads: int) -> bool:
 def run(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
     """Results of work(item), with one thread per item; in the calling thread for one item, or where memory is short.
 
-    Each works in a copy of the caller's context: from Python 3.14 on it may hold the filters of warnings, and the
-    context that a thread is born with is that of the fit that made the pool.
+    Each works in a copy of the caller's context: that a thread is born with is of the fit that made the pool.
     """
     global _pool, _process
     if len(items) == 1 or not can_start(len(items)):

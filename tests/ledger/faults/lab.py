@@ -42,7 +42,6 @@ class Lab:
 
     def __init__(self, base, shim, every):
         self.base, self.shim, self.every, self._number = base, shim, every, 0
-        self.strict = False  # whether the stories are of a strict ledger
 
     def points(self, last):
         """All points, or a sample."""
@@ -84,7 +83,7 @@ def story_in(lab, root, seed, prepare, report=None):
     def work():
         prepare(root)
         try:
-            story.whole_story(path, story.Journal(journal), seed, lab.strict)
+            story.whole_story(path, story.Journal(journal), seed)
         except Exception as error:
             if not told_clearly(error):
                 print("unclear:", repr(error), file=sys.stderr)

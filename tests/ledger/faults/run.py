@@ -32,29 +32,12 @@ def experiments(lab, short):
     for mode in ("no space", "I/O error"):
         title = f"{mode} at every write, truncation and sync"
         yield "disk", lambda mode=mode, title=title: [at_calls(lab, title, WRITE | SYNC, mode, seldom)]
-    yield "strict", lambda: strict_ledger(lab, seldom)
     yield "size", lambda: [full_disk(lab, 6 if short else 48)]
     yield "kills", lambda: [random_kills(lab, 30 if short else 1000)]
     yield "log", lambda: truncated_logs(lab, (1, 2000) if short else (1, 23, 24, 100, 2000, 4119))
     yield "processes", lambda: [many_processes(lab, 16, 1 if short else 20)]
     yield "files", lambda: [unfit_files(lab)]
     yield "clocks", lambda: [two_clocks(lab, 12)]
-
-
-def strict_ledger(lab, orders):
-    """Kills, power cuts and full disks while a strict ledger is written."""
-    lab.strict = True
-    try:
-        rows = [
-            crash_at_statements(lab, orders),
-            power_cut(lab, "power cut before every write, truncation, link and unlink", WRITE | NAME, "before", orders),
-            at_calls(lab, "no space at every write, truncation and sync", WRITE | SYNC, "no space", orders),
-        ]
-    finally:
-        lab.strict = False
-    for row in rows:
-        row.fault = f"strict ledger: {row.fault}"
-    return rows
 
 
 def main():

@@ -47,23 +47,23 @@ class Journal:
 def spend(ledger, journal, name, eps, end):
     """One reservation and its end, told to the journal before and after."""
     journal.say("asked", name=name, eps=eps)
-    said, mark = [statement(one) for one in eps], None if ledger.strict else name
+    said = [statement(one) for one in eps]
     try:
-        held = ledger.labelled(name).reserve(*said, fingerprint=mark)
+        held = ledger.labelled(name).reserve(*said, fingerprint=name)
     except BudgetExceeded:
         journal.say("refused", name=name)
         return
     journal.say("reserved", name=name)
     if end in ("refund", "give back"):
         journal.say("refunding", name=name)
-        if end == "refund" or ledger.strict:
+        if end == "refund":
             held.refund()
         else:
             ledger.give_back(held.token)
         journal.say("refunded", name=name)
         return
-    if end == "resume" and not ledger.strict:
-        held = ledger.resume(held.token, *said, fingerprint=mark)
+    if end == "resume":
+        held = ledger.resume(held.token, *said, fingerprint=name)
     journal.say("drawing", name=name)
     held.draw()
     journal.say("drew", name=name)
@@ -95,11 +95,11 @@ def search(ledger, journal, name, eps, fits, begun):
     journal.say("closed", name=name)
 
 
-def whole_story(path, journal, seed=0, strict=False):
+def whole_story(path, journal, seed=0):
     """Make a ledger, or open it, and do everything that can be done with one, in an order of the seed's choice."""
     reader = None
     journal.say("creating")
-    ledger = Ledger(path, eps=BUDGET, strict=strict)
+    ledger = Ledger(path, eps=BUDGET)
     journal.say("created")
     if seed % 2:  # somebody else looks on: the log is not taken into the file at the end of each operation
         reader = sqlite3.connect(path)
@@ -130,18 +130,14 @@ def check(path, events, budget=BUDGET, usable=True):
         remaining, _ = dplr.Ledger(path).remaining()
     with contextlib.closing(sqlite3.connect(path)) as connection:
         _require(connection.execute("PRAGMA integrity_check").fetchone() == ("ok",), "the file is damaged")
-        ((terms, strict, created),) = connection.execute("SELECT eps, strict, created FROM terms").fetchall()
-        times = connection.execute("SELECT reserved_at, ended_at FROM entry").fetchall()
+        ((terms,),) = connection.execute("SELECT eps FROM terms").fetchall()
         found = connection.execute("SELECT label, state, eps, number FROM entry ORDER BY number").fetchall()
         kept = connection.execute("SELECT DISTINCT label, body FROM entry JOIN release USING (reservation)").fetchall()
     _require(terms == budget, "the budget changed")
     spent = sum((Fraction(repr(eps)) for _, state, eps, _ in found if state != "refunded"), Fraction(0))
     _require(spent <= Fraction(repr(budget)), f"overspent: {float(spent)}")
-    if strict:
-        days = [begun for begun, ended in times if ended is None and len(begun) == len("2026-11-20")]
-        _require(len(created) == 10 and len(days) == len(times), "a strict ledger holds more than days")
-    _compare(found, events, strict)
-    _compare_kept(kept, found, strict)
+    _compare(found, events)
+    _compare_kept(kept, found)
     if usable:
         left = Fraction(repr(budget)) - spent
         _require(Fraction(repr(remaining)) == left, f"remaining says {remaining}, and {float(left)} is left")
@@ -156,7 +152,7 @@ def check(path, events, budget=BUDGET, usable=True):
     return len(found)
 
 
-def _compare(found, events, strict):
+def _compare(found, events):
     states = {}
     for label, state, eps, _ in found:
         states.setdefault(label, []).append((state, eps))
@@ -167,7 +163,7 @@ def _compare(found, events, strict):
         elif "name" in event:
             journal.setdefault(event["name"], {})[event["event"]] = event
     for label in searches | {label: None for label in states if (label or "").startswith("search-")}:
-        _compare_search(label, states.pop(label, []), searches.get(label, []), strict)
+        _compare_search(label, states.pop(label, []), searches.get(label, []))
     for label, entries in states.items():
         said = journal.get(label, {})
         _require("asked" in said and "refused" not in said, f"{label} was not asked for, or refused")
@@ -175,9 +171,6 @@ def _compare(found, events, strict):
         kinds = {state for state, _ in entries}
         _require(len(kinds) == 1, f"{label}: half of a reservation ended")
         (kind,) = kinds
-        if strict:
-            _require(kind == "committed", f"{label}: an entry of a strict ledger is {kind}")
-            continue
         _require(kind != "refunded" or "refunding" in said, f"{label}: given back without being asked")
         _require(kind != "committed" or "committing" in said, f"{label}: committed without being asked")
         _require(kind != "drawing" or "drawing" in said, f"{label}: drawing without being asked")
@@ -188,13 +181,13 @@ def _compare(found, events, strict):
         _require("reserved" not in said or label in states, f"{label}: a reservation was lost")
 
 
-def _compare_kept(kept, found, strict):
-    """A release is kept of every reservation that was committed, and of no other; a strict ledger keeps none."""
+def _compare_kept(kept, found):
+    """A release is kept of every reservation that was committed, and of no other."""
     committed = {label for label, state, _, _ in found if state == "committed" and "search" not in (label or "search")}
-    _require(dict(kept) == ({} if strict else {label: label.encode() for label in committed}), "a release was lost")
+    _require(dict(kept) == {label: label.encode() for label in committed}, "a release was lost")
 
 
-def _compare_search(label, entries, events, strict):
+def _compare_search(label, entries, events):
     """What was set aside: all or none of it; begun and committed as often as was said; given back if it was asked."""
     said = collections.Counter(event["event"] for event in events)
     found = collections.Counter(state for state, _ in entries)
@@ -205,9 +198,6 @@ def _compare_search(label, entries, events, strict):
     _require(not said["refused"] and [eps for _, eps in entries] == asked, f"{label}: other releases than asked for")
     begun = found["reserved"] + found["committed"]
     _require(said["begun"] <= begun <= said["beginning"], f"{label}: {begun} were begun, not {said['begun']}")
-    if strict:
-        _require(not found["reserved"] and not found["refunded"], f"{label}: a strict ledger holds {dict(found)}")
-        return
     count = found["committed"]
     _require(said["committed"] <= count <= said["committing"], f"{label}: {count} were committed")
     _require(said["closing"] or not found["refunded"], f"{label}: given back without being asked")

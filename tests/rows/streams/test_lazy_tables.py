@@ -263,36 +263,6 @@ def test_a_file_of_a_dataset_that_changes_within_a_pass_is_refused(folder, tmp_p
         list(batches)
 
 
-@pytest.mark.parametrize("value", [40, 300])
-def test_a_strict_ledger_refuses_a_query_before_it_runs(value, tmp_path):
-    pl = pytest.importorskip("polars", minversion="1.34")
-    frame = pl.LazyFrame({"age": [value] * 50, "old": [True] * 50}).with_columns(pl.col("age").cast(pl.Int8))
-    ledger = dplr.Ledger(tmp_path / "l", eps=9, strict=True)
-    with pytest.raises(ValueError, match="`X` must be Parquet files where the ledger is strict") as caught:
-        dplr.fit(frame, "old", bounds=dplr.Bounds({"age": (18, 90)}), eps=1.0, ledger=ledger)
-    assert "300" not in str(caught.value)
-    assert ledger.spent() == (0.0, 0.0)
-
-
-@pytest.mark.parametrize("far", [7, 77777])
-def test_a_strict_ledger_refuses_ids_that_a_dataset_converts(far, tmp_path):
-    table = pa.table({"age": [40, 50], "old": [False, True], "id": [1, far]})
-    parquet.write_table(table, tmp_path / "a.parquet")
-    source = ds.dataset(tmp_path / "a.parquet", schema=table.schema.set(2, pa.field("id", pa.int8())))
-    ledger = dplr.Ledger(tmp_path / "l", eps=9, strict=True, unit="id")
-    bounds = dplr.Bounds({"age": (18, 90)})
-    with pytest.raises(ValueError, match="`X` must be Parquet files where the ledger is strict"):
-        dplr.fit(source, "old", bounds=bounds, eps=1.0, person="id", n_rows=9, ledger=ledger)
-    assert ledger.spent() == (0.0, 0.0)
-
-
-def test_a_strict_ledger_takes_files(tmp_path):
-    parquet.write_table(people(2000), tmp_path / "a.parquet")
-    ledger = dplr.Ledger(tmp_path / "l", eps=9, strict=True)
-    dplr.fit(tmp_path / "a.parquet", "old", bounds=dplr.Bounds({"age": (18, 90)}), eps=1.0, ledger=ledger)
-    assert ledger.spent()[0] == 1.0
-
-
 def text_ending_at(end):
     """Texts of which the 150th ends at that byte; 450 is where it ends."""
     said = pa.array(["yes", "no ", "yes"] * 100)

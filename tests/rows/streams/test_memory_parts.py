@@ -75,23 +75,9 @@ def test_parts_of_many_columns_are_read_one_by_one_unless_threads_are_named(tabl
 FAR = dplr.Bounds({"age": (60, 61)})
 
 
-class Filters(MemoryPart):
-    """A part that notes the filters of warnings, and lets all warnings through, as another thread might."""
-
-    seen: ClassVar[list[int]] = []
-
-    def chosen(self, columns):
-        return self
-
-    def batches(self):
-        self.seen.append(len(warnings.filters))
-        warnings.simplefilter("always")
-        return super().batches()
-
-
 @pytest.mark.parametrize(("name", "inside"), [("output", "rows.one_pass"), ("weights", "recipe.weights_of")])
 def test_a_stream_leaves_the_filters_of_warnings_to_the_process(table, name, inside, monkeypatch):
-    """They belong to all threads: whoever puts them back as they were may end the silence of a strict fit beside."""
+    """They belong to all threads: whoever puts them back as they were may undo what another thread set."""
     module, _, function = inside.partition(".")
     noted = Noted(getattr(importlib.import_module(f"dplr.rows.streams.{module}"), function))
     monkeypatch.setattr(f"dplr.rows.streams.{inside}", noted)
@@ -110,15 +96,6 @@ class Noted:
     def __call__(self, *given):
         self.filters.append(tuple(warnings.filters))
         return self.function(*given)
-
-
-def test_a_strict_fit_is_silent_whatever_becomes_of_the_filters(table, tmp_path):
-    parts = LocalParts([Filters(table.slice(0, 9000)), Filters(table.slice(9000))], table.slice(0, 0), 1)
-    with warnings.catch_warnings(record=True) as told:
-        ledger = dplr.Ledger(tmp_path / "l", eps=9, strict=True)
-        dplr.fit(parts, "old", bounds=FAR, eps=1.0, mechanism="fm", ledger=ledger)
-    assert Filters.seen
-    assert [each for each in told if issubclass(each.category, (dplr.DataWarning, dplr.PrivacyWarning))] == []
 
 
 def test_parts_and_batches_without_rows_count_nothing(table):

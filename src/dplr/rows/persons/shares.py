@@ -31,14 +31,8 @@ def row_weights(
     sample_weight: Any | None,
     weight_max: float | None,
     factors: Vector | None,
-    strict: bool,
 ) -> RowWeights:
     """The weights of n rows, and their persons.
-
-    Rows without a readable id are nobody's. With `strict` they weigh 0, as do rows without a readable weight, and
-    nothing is raised for a value. The number of persons is that of readable ids, and at least 1: nobody's rows add
-    nothing to any sum and are not counted, for no rule could tell how many persons they are of (unit.md, lemma 7). So
-    with `strict` that number is private. They bear the code 0, which adds nothing to that person.
 
     Parameters
     ----------
@@ -48,29 +42,26 @@ def row_weights(
     sample_weight : (n,) numbers; None where rows have no weights.
     weight_max : W, positive and finite, where rows have weights.
     factors : (n,) factors of the labels, from 0 to 1; None where they have none.
-    strict : whether no value may be the reason of an error or a warning.
 
     Raises
     ------
     TypeError, ValueError
-        For types and lengths; unless `strict`, for ids and weights that are missing or unreadable. No error shows an
-        id.
+        For types and lengths, and for ids and weights that are missing or unreadable. No error shows an id.
     """
-    weights = None if sample_weight is None else _read_weights(n, sample_weight, weight_max, strict)
+    weights = None if sample_weight is None else _read_weights(n, sample_weight, weight_max)
     if person is None:
         one_each = np.broadcast_to(np.int64(1), n)
         return RowWeights(shares(one_each, 1, weights, weight_max, factors), None, n)
     ids = read_ids(person)
     if len(ids) != n:
         raise ValueError(f"`person` must have one id for each row of X; got {len(ids)} ids and {n} rows.")
-    if not strict:
-        refuse_faults(ids)
+    refuse_faults(ids)
     persons, counts = ids.numbers.codes, ids.numbers.counts
     if weights is None and factors is None:
         of_rows = ids.of_persons(shares(counts, rows_per_person, None, None, None))
     else:
         of_rows = shares(ids.of_persons(counts), rows_per_person, weights, weight_max, factors)
-    return RowWeights(of_rows, np.maximum(persons, 0) if ids.faults else persons, max(1, len(counts)))
+    return RowWeights(of_rows, persons, len(counts))
 
 
 def weights_of(
@@ -81,18 +72,17 @@ def weights_of(
     sample_weight: Any | None,
     weight_max: float | None,
     factors: Vector | None,
-    strict: bool,
 ) -> RowWeights:
     """The weights of n rows of a larger table, each as `row_weights` would weigh it in the whole.
 
     Parameters are as there; `counts` are of the whole table, whose ids were checked when they were counted.
     """
-    weights = None if sample_weight is None else _read_weights(n, sample_weight, weight_max, strict)
+    weights = None if sample_weight is None else _read_weights(n, sample_weight, weight_max)
     if counts is None:
         one_each = np.broadcast_to(np.int64(1), n)
         return RowWeights(shares(one_each, rows_per_person, weights, weight_max, factors), None, n)
     persons, rows = counts.weighed(person)
-    return RowWeights(shares(rows, rows_per_person, weights, weight_max, factors), persons, max(1, len(counts)))
+    return RowWeights(shares(rows, rows_per_person, weights, weight_max, factors), persons, len(counts))
 
 
 def shares(
@@ -166,7 +156,7 @@ def _halves(a: Vector) -> tuple[Vector, Vector]:
     return high, a - high
 
 
-def _read_weights(n: int, sample_weight: Any, weight_max: float | None, strict: bool) -> Vector:
+def _read_weights(n: int, sample_weight: Any, weight_max: float | None) -> Vector:
     """Weights as float64."""
     column = as_target(np.ma.getdata(sample_weight) if isinstance(sample_weight, np.ma.MaskedArray) else sample_weight)
     remedy = "Give one number for each row."
@@ -179,9 +169,8 @@ def _read_weights(n: int, sample_weight: Any, weight_max: float | None, strict: 
     weights = column.as_float()
     if isinstance(sample_weight, np.ma.MaskedArray):
         weights = np.where(np.ma.getmaskarray(sample_weight), np.nan, weights)
-    if not strict:
-        _refuse_weights(weights)
-        _warn_of_cap(weights, float(weight_max or 0.0))
+    _refuse_weights(weights)
+    _warn_of_cap(weights, float(weight_max or 0.0))
     return weights
 
 

@@ -172,11 +172,9 @@ class PersonPass:
     Attributes
     ----------
     person : the column of the ids.
-    strict : whether ids that cannot be read count for nobody; else they are refused.
     """
 
     person: str
-    strict: bool
 
     def zero(self) -> Persons:
         """No rows and no persons."""
@@ -187,8 +185,7 @@ class PersonPass:
         table = as_table(batch)
         assert table is not None
         ids = read_ids(table.column(table.columns.index(self.person), slice(None)).to_native())
-        if not self.strict:
-            refuse_faults(ids)
+        refuse_faults(ids)
         rows, counts = state
         counts = [*counts, PersonCounts.of(ids)]
         return rows + len(table), [_together(counts)] if len(counts) >= _FEW_COUNTS else counts

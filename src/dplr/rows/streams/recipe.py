@@ -29,7 +29,6 @@ class Weighing:
     person, weight : the columns that hold ids and weights; None for none.
     rows_per_person, weight_max : k and W.
     class_weight : label -> factor; None for none.
-    strict : whether no value may be the reason of an error.
     counts : how many rows each person has, once a pass counted them. As private as the rows: never sent to a worker.
     tally : adds up what persons weigh in a pass; like the counts, never sent to a worker.
     """
@@ -39,7 +38,6 @@ class Weighing:
     rows_per_person: int
     weight_max: float | None
     class_weight: Mapping[Any, float] | None
-    strict: bool
     counts: PersonCounts | None = None
     tally: Tally | None = None
 
@@ -49,9 +47,7 @@ class Weighing:
         columns = (None if name is None else _column(table, name) for name in (self.person, self.weight))
         ids, weights = columns
         with muted(DataWarning):  # about shares of one batch, which say nothing of the whole
-            of_rows = weights_of(
-                len(table), ids, self.counts, self.rows_per_person, weights, self.weight_max, factors, self.strict
-            )
+            of_rows = weights_of(len(table), ids, self.counts, self.rows_per_person, weights, self.weight_max, factors)
         if self.tally is not None:
             self.tally.add(of_rows)
         return of_rows

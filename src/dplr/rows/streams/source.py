@@ -75,7 +75,7 @@ class Stream:
         parts = _parts_of(source, self.threads)
         self.parts: Parts = parts if workers is None else placed(parts, workers)
         self.count: int | None = None  # of rows; a pass that counts them is made once
-        self.persons: dict[tuple[str, bool], tuple[int, PersonCounts]] = {}
+        self.persons: dict[str, tuple[int, PersonCounts]] = {}
 
     def __repr__(self) -> str:
         return f"Stream({type(self.parts).__name__})"

@@ -76,10 +76,6 @@ class Table:
         """Type of a column."""
         return self._types[place]
 
-    def is_text(self, place: int) -> bool:
-        """Whether the type of a column says that every value is text, or missing."""
-        return bool(self._types[place] == nw.String)
-
 
 def as_table(X: Any) -> Table | None:
     """X as a table, or None if it is not one; raises for a table that is not in memory, or names two columns alike."""
@@ -101,30 +97,3 @@ def _as_whole(X: Any) -> Any:
     """A record batch of Arrow as a table of one batch, without a copy; anything else as it is."""
     arrow = sys.modules.get("pyarrow")
     return arrow.Table.from_batches([X]) if arrow is not None and isinstance(X, arrow.RecordBatch) else X
-
-
-def declared_kinds(value: Any) -> list[str]:
-    """NumPy's letters for the types that columns declare, found without looking at values; "O" if they do not tell."""
-    if hasattr(value, "iloc"):
-        types = value.dtypes if hasattr(value, "columns") else [value.dtype]
-        return [getattr(kind, "kind", "O") for kind in types]
-    if isinstance(value, np.ndarray):
-        return [value.dtype.kind]
-    data = nw.from_native(value, allow_series=True, pass_through=True)
-    if isinstance(data, nw.Series):  # text and missing booleans would become objects
-        return ["f" if data.dtype.is_numeric() else "O"]
-    if isinstance(data, nw.DataFrame):
-        return ["f" if kind.is_numeric() or kind == nw.Boolean else "O" for kind in data.schema.dtypes()]
-    return ["O"]
-
-
-def declares_text(values: Any) -> bool:
-    """Whether the type of a column says that every value is text, or missing."""
-    series = nw.from_native(values, series_only=True, pass_through=True)
-    return isinstance(series, nw.Series) and series.dtype == nw.String and not _holds_objects(values)
-
-
-def _holds_objects(values: Any) -> bool:
-    """Whether pandas holds the column as objects, whose first values narwhals would look at."""
-    dtype = getattr(values, "dtype", None)
-    return isinstance(dtype, np.dtype) and dtype.kind == "O"
