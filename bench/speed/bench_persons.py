@@ -18,7 +18,7 @@ def numbers():
 
 
 def weights(person, w=None):
-    return row_weights(N, person, 1, w, None if w is None else 2.0, None, False)
+    return row_weights(N, person, 1, w, None if w is None else 2.0, None)
 
 
 @pytest.mark.benchmark(group="weights of persons against numpy.unique of integers")

@@ -8,7 +8,7 @@ from dplr.ledger import file as ledger_file
 from dplr.ledger.entries import Terms
 
 STATEMENT = dplr.plan(n_rows=100, n_features=2, eps=0.25, mechanism="fm").statement
-TERMS = Terms("id", 1.0, 0.0, "basic", "replace_one", False, "2026-11-23")
+TERMS = Terms("id", 1.0, 0.0, "basic", "replace_one", "2026-11-23")
 
 
 class Shared:

@@ -24,7 +24,7 @@ class World:
         shared = Shared()
         for name in ("reading", "writing"):
             monkeypatch.setattr(transactions, name, shared.transaction)
-        self.ledger = handle._handle(LedgerAccess("budget", "id", False, None))
+        self.ledger = handle._handle(LedgerAccess("budget", "id", None))
         self.held, self.dead, self.drew, self.delivered = {}, set(), [], []
         self.was, self.recovered = None, set()
 

@@ -90,7 +90,7 @@ class World:
         patch.setattr(resuming, "prefixes_of", lambda _: list(self.disk.files))
         for room in (recovery, reservation, resuming):
             patch.setattr(room, "remove_journal", self.disk.unlink)
-        self.ledger, self.sweep = handle._handle(LedgerAccess("budget", "id", False, None)), resuming.sweep
+        self.ledger, self.sweep = handle._handle(LedgerAccess("budget", "id", None)), resuming.sweep
         patch.setattr(job, "sweep", lambda _: None)  # a step of its own here
         self.drivers, self.held, self.steps, self.dead = {}, {}, collections.Counter(), set()
         self.drew, self.delivered, self.was, self.gave_back = {}, {}, None, False

@@ -65,7 +65,7 @@ def outcomes(case, rows):
     table = [first] * 6 + list(rows)
     scores, y = np.array([row[0] for row in table], float), np.array([row[1] for row in table], float)
     ids = np.array([*range(6), *[6] * len(rows)])
-    weights = row_weights(len(ids), ids, 1, None, None, None, True).of_rows if case.persons else None
+    weights = row_weights(len(ids), ids, 1, None, None, None).of_rows if case.persons else None
     return Outcomes.of(case.grid, scores, y, weights)
 
 

@@ -31,7 +31,7 @@ def made(n=3000, persons=700, seed=0):
 
 
 def weighted(ids, weights=None, k=1):
-    return row_weights(len(ids), ids, k, weights, None if weights is None else 1.0, None, False)
+    return row_weights(len(ids), ids, k, weights, None if weights is None else 1.0, None)
 
 
 def exact(X, y, ids, shares):
@@ -108,15 +108,6 @@ def test_no_person_adds_more_than_one_row_may_and_one_with_more_rows_than_were_c
     whole = type(weights)(np.ones(60), weights.persons, 1)
     with pytest.raises(RuntimeError, match="more than were counted"):  # else the trace is above 100 times the bound
         sums(ArrayRows(X, y, PREP, weights=whole), QUERY, far)
-
-
-def test_rows_with_a_missing_id_add_nothing():
-    X, y, ids = made(50, 10)
-    named = ids.astype(float)
-    named[:7] = np.nan
-    rest = row_weights(50, named, 1, None, None, None, True)
-    found = sums(ArrayRows(X, y, PREP, weights=rest))
-    assert np.array_equal(found, sums(ArrayRows(X[7:], y[7:], PREP, weights=weighted(ids[7:]))))
 
 
 def test_more_persons_than_have_room_are_refused_before_a_row_is_read(monkeypatch, tmp_path):

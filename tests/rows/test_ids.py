@@ -263,9 +263,8 @@ def test_text_that_one_block_of_a_reader_took_for_numbers_is_refused_or_read_by_
     column = pd.concat(pd.read_csv(path, chunksize=3))["id"]
     assert column.tolist() == [12, 7, 12, "x", "012"]
     with pytest.raises(ValueError, match="Read ids as text"):
-        row_weights(5, column, 1, None, None, None, False)
+        row_weights(5, column, 1, None, None, None)
     assert persons(column) == ["12", "7", "12", "x", "012"]
-    assert_array_equal(row_weights(5, column, 1, None, None, None, True).of_rows, [0.5, 1, 0.5, 1, 1])
 
 
 # ---- hash tables ----
@@ -350,12 +349,13 @@ def test_counts_of_parts_in_any_order_and_grouping_are_those_of_the_whole_table(
         in_turn = in_turn.add(part)
     restored = pickle.loads(pickle.dumps(PersonCounts().merge(*each)))
     assert counted == in_turn == restored
-    found = row_weights(len(whole), whole, 2, None, None, None, True)
+    ids = read_ids(whole)
+    of_rows = ids.of_persons(shares(ids.numbers.counts, 2, None, None, None))
     assert len(counted) == sum(1 for value in {None if v is None or v == "" else str(v) for v in whole} if value)
     start = 0
     for part in parts:
         weights = shares(counted.rows_of(part), 2, None, None, None)
-        assert_array_equal(weights, found.of_rows[start : start + len(part)])
+        assert_array_equal(weights, of_rows[start : start + len(part)])
         start += len(part)
 
 
@@ -396,4 +396,4 @@ def test_texts_of_numpy_among_texts_are_ids():
     """Also in a column of pandas that keeps texts as Python's objects."""
     values = [np.str_("a"), "b", "a"]
     for column in (values, pd.Series(values, dtype="string[python]"), pd.Series(values, dtype=object)):
-        assert row_weights(3, column, 1, None, None, None, False).persons.tolist() == [0, 1, 0]
+        assert row_weights(3, column, 1, None, None, None).persons.tolist() == [0, 1, 0]

@@ -72,7 +72,7 @@ def test_sums_are_those_of_exact_integers(path, kind, length):
 
 def test_slopes_are_multiplied_by_the_weights_of_rows(path):
     (X, y), prep = made(), PREPS["box"]
-    weights = row_weights(len(y), None, 1, np.random.default_rng(2).uniform(0, 1, len(y)), 1.0, None, False)
+    weights = row_weights(len(y), None, 1, np.random.default_rng(2).uniform(0, 1, len(y)), 1.0, None)
     query = query_of(prep, 3.0)
     found = sums(ArrayRows(X, y, prep, weights=weights), query)
     assert found == exact(prep, X, y, query, weights.of_rows)

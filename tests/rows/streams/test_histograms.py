@@ -117,8 +117,8 @@ def test_persons_weigh_the_same_in_memory_and_in_parts():
     from dplr.rows.persons import PersonCounts
 
     ids = TABLE["id"].to_numpy()
-    rows = row_weights(len(ids), ids, 2, None, None, None, False)
-    weighing = Weighing("id", None, 2, None, None, False, PersonCounts().add(ids))
+    rows = row_weights(len(ids), ids, 2, None, None, None)
+    weighing = Weighing("id", None, 2, None, None, PersonCounts().add(ids))
     found = in_parts(TABLE, weighing)
     assert_same(found, in_memory(TABLE, rows.of_rows))
     assert found.cells.sum(axis=1)[0] < len(TABLE) * 2**30
