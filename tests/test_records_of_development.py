@@ -26,7 +26,7 @@ def test_a_decision_is_short(page):
 
 
 def test_the_changelog_is_one_page():
-    assert words(ROOT / "CHANGELOG.md") <= 800
+    assert words(ROOT / "CHANGELOG.md") <= 1200
 
 
 @pytest.mark.parametrize("page", REVIEWS, ids=lambda page: page.stem)

@@ -328,7 +328,7 @@ def test_clients_that_void_a_promise_are_refused_around_a_search_too():
 
 def test_add_remove_is_refused_before_rows_are_counted(tmp_path):
     X, y = rows(301)
-    ledger = dplr.Ledger(tmp_path / "strict.db", eps=5.0, strict=True)
+    ledger = dplr.Ledger(tmp_path / "budget.db", eps=5.0)
     model = logistic(eps=1.0, neighbouring="add_remove", n_rows=1000, ledger=ledger)
     with pytest.raises(ValueError, match="`neighbouring` must be 'replace_one' with a partition") as refused:
         dplr.PrivateSearch(model, [{}] * 150).fit(X, y)
