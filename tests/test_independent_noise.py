@@ -241,10 +241,10 @@ def moments(**options):
     return made.released_, made.privacy_
 
 
-def evaluation(of=dplr.evaluate, models=1, scores=None, y=None, **options):
+def evaluation(scores=None, y=None, compared=False, **options):
     scores = np.linspace(0.05, 0.95, N) if scores is None else scores
     y = np.arange(N) % 2 if y is None else y
-    made = of(*[scores] * models, None, y, eps=EPS, **options)
+    made = dplr.evaluate(scores, None, y, against=scores if compared else None, eps=EPS, **options)
     return made.released_, made.privacy_
 
 
@@ -274,8 +274,8 @@ OTHERS = {
     "labels, add_remove": lambda rng: evaluation(rng=rng, **ANY),
     "classes": lambda rng: evaluation(scores=np.full((N, 3), 1 / 3), y=np.arange(N) % 3, classes=(0, 1, 2), rng=rng),
     "numbers": lambda rng: evaluation(rng=rng, **NUMBER),
-    "two models": lambda rng: evaluation(dplr.evaluate_pair, 2, rng=rng),
-    "two models of numbers": lambda rng: evaluation(dplr.evaluate_pair, 2, rng=rng, **NUMBER),
+    "two models": lambda rng: evaluation(compared=True, rng=rng),
+    "two models of numbers": lambda rng: evaluation(compared=True, rng=rng, **NUMBER),
     "learned bounds": learned,
     "table of cells": table_of_cells,
 }

@@ -136,7 +136,8 @@ CASES = {
 def evaluated(case, sample, n, eps, seed, options):
     who = {"person": np.repeat(np.arange(n), 4)} if case == "persons" else {}
     if isinstance(sample[0], tuple):
-        return dplr.evaluate_pair(*sample[0], None, sample[1], eps=eps, rng=seed, **options).measures
+        a, b = sample[0]
+        return dplr.evaluate(a, None, sample[1], against=b, eps=eps, rng=seed, **options).measures
     return dplr.evaluate(sample[0], None, sample[1], eps=eps, rng=seed, **who, **options).measures
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         fit,
         fit_many,
     )
-    from dplr.evaluation import evaluate, evaluate_pair
+    from dplr.evaluation import evaluate
     from dplr.fitting.checking import DataCheck, check
     from dplr.formulas.formula import Formula
     from dplr.inference.intervals import ScoreTest
@@ -116,7 +116,6 @@ __all__ = [
     "check",
     "compare",
     "evaluate",
-    "evaluate_pair",
     "fit",
     "fit_many",
     "learn_bounds",
@@ -183,7 +182,6 @@ _HOMES = {
     "check": "dplr.fitting.checking",
     "compare": "dplr.estimators",
     "evaluate": "dplr.evaluation",
-    "evaluate_pair": "dplr.evaluation",
     "fit": "dplr.estimators",
     "fit_many": "dplr.estimators",
     "learn_bounds": "dplr.quantiles.release",

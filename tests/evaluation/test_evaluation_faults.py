@@ -70,8 +70,16 @@ class Decided:
 def test_two_models_of_other_labels_are_refused():
     """The first label of one would count as the first of the other."""
     X, y = np.zeros((9, 1)), np.array(["b"] * 9)
-    with pytest.raises(ValueError, match="`b` must decide among the labels of a"):
-        dplr.evaluate_pair(Decided("ab"), Decided("bc"), X, y, eps=1.0)
+    with pytest.raises(ValueError, match="`against` must decide among the labels of model"):
+        dplr.evaluate(Decided("ab"), X, y, against=Decided("bc"), eps=1.0)
+
+
+@pytest.mark.parametrize(("name", "options"), [
+    ("against", {"against": np.zeros(8)}), ("thresholds", {"against": np.zeros(9), "thresholds": (0.2,)}),
+])  # fmt: skip
+def test_a_second_model_that_cannot_be_compared_is_refused(name, options):
+    with pytest.raises(ValueError, match=f"`{name}` must"):
+        dplr.evaluate(np.zeros(9), None, np.arange(9) % 2, eps=1.0, **options)
 
 
 @pytest.mark.parametrize("entries", [90, 200])
@@ -117,7 +125,7 @@ def test_answers_that_are_no_probabilities_are_refused(answer):
     with pytest.raises(ValueError, match="1 rows without one"):
         dplr.evaluate(np.stack([scores] * 3, axis=1), None, y, eps=1.0, classes=(0, 1, 2))
     with pytest.raises(ValueError, match="1 rows without one"):
-        dplr.evaluate_pair(scores, np.zeros(90), None, y % 2, eps=1.0)
+        dplr.evaluate(scores, None, y % 2, against=np.zeros(90), eps=1.0)
     dplr.evaluate(np.full(90, 1 + 1e-9), None, y % 2, eps=1.0)  # a rounding error
 
 
@@ -127,7 +135,7 @@ def test_infinite_numbers_are_refused():
         with pytest.raises(ValueError, match="1 rows without one"):
             dplr.evaluate(model, None, target, eps=1.0, target_bounds=(0, 1))
         with pytest.raises(ValueError, match="1 rows without one"):
-            dplr.evaluate_pair(model, np.zeros(10), None, target, eps=1.0, target_bounds=(0, 1))
+            dplr.evaluate(model, None, target, against=np.zeros(10), eps=1.0, target_bounds=(0, 1))
 
 
 def test_the_table_of_a_holdout_is_one_that_the_model_was_fitted_to():

@@ -98,16 +98,16 @@ def test_measures_of_classes_without_noise():
 def test_a_pair_without_noise(labels):
     score, y = labels
     worse = np.clip(score + np.random.default_rng(3).normal(0, 0.3, len(y)), 0, 1)
-    found = dplr.evaluate_pair(worse, score, None, y, eps=EXACT).measures
+    found = dplr.evaluate(worse, None, y, against=score, eps=EXACT).measures
     one, two = worse >= 0.5, score >= 0.5
     assert found["accuracy"].estimate == pytest.approx((two == y).mean() - (one == y).mean())
     assert found["recall"].estimate == pytest.approx(two[y == 1].mean() - one[y == 1].mean())
     target = score + np.random.default_rng(4).normal(0, 0.1, len(y))
-    numbers = dplr.evaluate_pair(worse, score, None, target, eps=EXACT, target_bounds=(0, 1))
+    numbers = dplr.evaluate(worse, None, target, against=score, eps=EXACT, target_bounds=(0, 1))
     gain = metrics.r2_score(np.clip(target, 0, 1), score) - metrics.r2_score(np.clip(target, 0, 1), worse)
     assert numbers.measures["r2"].estimate == pytest.approx(gain, abs=1e-3)
     assert numbers.is_better("r2") is True
-    back = dplr.evaluate_pair(score, worse, None, target, eps=EXACT, target_bounds=(0, 1))
+    back = dplr.evaluate(score, None, target, against=worse, eps=EXACT, target_bounds=(0, 1))
     assert back.is_better("r2") is False
 
 

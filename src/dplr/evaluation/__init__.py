@@ -9,7 +9,7 @@ from dplr.evaluation.classes import ClassEvaluation
 from dplr.evaluation.labels import CostThreshold, LabelEvaluation
 from dplr.evaluation.measures import Measure
 from dplr.evaluation.numbers import NumberEvaluation
-from dplr.evaluation.pair import PairEvaluation, evaluate_pair
+from dplr.evaluation.pair import PairEvaluation
 from dplr.evaluation.release import evaluate
 from dplr.evaluation.value import Evaluation
 
@@ -22,5 +22,4 @@ __all__ = [
     "NumberEvaluation",
     "PairEvaluation",
     "evaluate",
-    "evaluate_pair",
 ]

@@ -10,18 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._kit.keywords import suggests
-from dplr._kit.validation import check_flag, sentence
+from dplr._kit.validation import sentence
 from dplr.evaluation.errors import count_of
 from dplr.evaluation.grids import CELLS, FIXED_BITS, UNIT, fixed_targets
 from dplr.evaluation.law import Grid
 from dplr.evaluation.measures import Measure, Ratio, Sums, mean
-from dplr.evaluation.release import Request, bounds_of, released
-from dplr.evaluation.scorer import Answer, Scorer, scorer_of
+from dplr.evaluation.scorer import Answer, Scorer
 from dplr.evaluation.value import Evaluation
-from dplr.fitting.units import UnitDeclaration
-from dplr.inference.intervals import check_level
-from dplr.ledger.handle import LedgerLike
 from dplr.privacy.evaluation_sensitivity import (
     differences_add_remove,
     differences_replace_one,
@@ -129,6 +124,15 @@ class PairScorer:
     a: Scorer
     b: Scorer
 
+    def __post_init__(self) -> None:
+        """Refuse models with other ranges, or arrays of other lengths."""
+        if self.a.bounds != self.b.bounds:
+            rule, ranges = "must be the same for both models", [self.a.bounds, self.b.bounds]
+            raise ValueError(sentence("target_bounds", rule, ranges, "Declare them here."))
+        lengths = {len(scorer.array) for scorer in (self.a, self.b) if scorer.array is not None}
+        if len(lengths) > 1:
+            raise ValueError(sentence("against", "must have as many answers as model", sorted(lengths)))
+
     @property
     def array(self) -> Any:
         """Answers of a where they are an array; both must then be of one length."""
@@ -143,8 +147,8 @@ class PairScorer:
         """The labels of some rows, which both models name alike."""
         labels, of_b = self.a.labels(y), self.b.labels(y)
         if labels is not None and of_b is not None and labels.classes.tolist() != of_b.classes.tolist():
-            rule = f"must decide among the labels of a, {labels.classes.tolist()}"
-            raise ValueError(sentence("b", rule, of_b.classes.tolist(), "Evaluate each in a release of its own."))
+            rule = f"must decide among the labels of model, {labels.classes.tolist()}"
+            raise ValueError(sentence("against", rule, of_b.classes.tolist(), "Evaluate each in a release of its own."))
         return labels
 
     def grid(self, classes: int, records: float, eps: float, thresholds: Sequence[float]) -> Grid:
@@ -170,7 +174,7 @@ def _decisions(scorer: Scorer, rows: Any, at: slice, count: int, labels: Labels 
 
 @dataclass(frozen=True, eq=False)
 class PairEvaluation(Evaluation):
-    """How much better model b is than model a, on the same private rows.
+    """How much better model b, that of `against`, is than model a, on the same private rows.
 
     Attributes
     ----------
@@ -195,7 +199,7 @@ class PairEvaluation(Evaluation):
 
     See Also
     --------
-    dplr.evaluate_pair : Makes one.
+    dplr.evaluate : Makes one, with `against`.
 
     Examples
     --------
@@ -203,7 +207,7 @@ class PairEvaluation(Evaluation):
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 2, 20_000)
     >>> good, bad = (np.where(rng.uniform(size=20_000) < share, y, 1 - y) for share in (0.8, 0.7))
-    >>> result = dplr.evaluate_pair(bad * 1.0, good * 1.0, None, y, eps=1.0)
+    >>> result = dplr.evaluate(bad * 1.0, None, y, against=good * 1.0, eps=1.0)
     >>> result.is_better("accuracy")
     True
     """
@@ -272,114 +276,3 @@ def _gain(sums: Sums) -> Ratio:
     squares = max(square, difference**2 / max(count, 1.0))
     # (d - theta z^2)^2 <= 2 d^2 + 2 theta^2 z^4 for d of either sign.
     return Ratio("r2", -difference, about, first, second, (2 * squares, 0.0, 2 * most), -math.inf, math.inf)
-
-
-@suggests
-def evaluate_pair(
-    a: Any,
-    b: Any,
-    X: Any,
-    y: Any,
-    *,
-    eps: float,
-    classes: Sequence[Any] | None = None,
-    target_bounds: tuple[float, float] | None = None,
-    decisions: bool = False,
-    in_sample: bool = False,
-    sample_weight: Any = None,
-    person: Any = None,
-    rows_per_person: int = 1,
-    weight_bounds: tuple[float, float] | None = None,
-    neighbouring: str = "replace_one",
-    n_rows: int | None = None,
-    level: float = 0.95,
-    ledger: LedgerLike = None,
-    rng: int | None = None,
-) -> PairEvaluation:
-    """Release how much better model b is than model a on the same private rows.
-
-    Parameters
-    ----------
-    a, b : estimator, callable or array
-        Two public models, or their answers, as in `dplr.evaluate`.
-    X, y : rows and outcomes
-        As in `dplr.evaluate`.
-    eps : float
-        Privacy loss of the whole release, above 0.
-    classes : sequence or None, default=None
-        Public labels, where the model does not name them; None then means 0 and 1, or False and True.
-    target_bounds : (float, float) or None, default=None
-        Public bounds of a numeric target; None takes those that a model of dplr declares. Target and predictions are
-        clipped to them.
-    decisions : bool, default=False
-        Count the labels that the model decides for, and not its probabilities.
-    in_sample : bool, default=False
-        Whether the model was fitted to rows of this table. The release says so.
-    sample_weight : array-like, str or None, default=None
-        Weights of rows, or the name of a column; they need `weight_bounds`.
-    person : array-like, str or None, default=None
-        Ids of persons, or the name of a column: all rows of a person are then protected together.
-    rows_per_person : int, default=1
-        As in `dplr.fit`.
-    weight_bounds : (0, float) or None, default=None
-        As in `dplr.fit`.
-    neighbouring : {"replace_one", "add_remove"}, default="replace_one"
-        `"replace_one"`, where the number of records is public, or `"add_remove"`.
-    n_rows : int or None, default=None
-        With ``neighbouring="add_remove"``, a public reference for the number of records.
-    level : float, default=0.95
-        Level of the intervals; any other one can be read later.
-    ledger : dplr.Ledger, path or None, default=None
-        The budget that pays; None for none.
-    rng : int or None, default=None
-        None for a real release; a seed gives reproducible noise that protects nobody.
-
-    Returns
-    -------
-    PairEvaluation
-        The release.
-
-    Raises
-    ------
-    ValueError, TypeError
-        A parameter or the rows break a rule. No noise was drawn, and nothing was spent.
-    BudgetExceeded
-        The ledger cannot pay. No noise was drawn, and nothing was spent.
-
-    Privacy
-    -------
-    eps-DP, as `dplr.evaluate` (evaluation.md, theorem 1): counts of both decisions by outcome, or sums of differences
-    of squared errors.
-
-    See Also
-    --------
-    dplr.evaluate : One model.
-    dplr.compare : What differs between two fits, without any rows.
-
-    References
-    ----------
-    Proofs: evaluation.md.
-
-    Examples
-    --------
-    >>> import dplr, numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> guess = rng.uniform(20, 80, 20_000)
-    >>> y = guess + rng.normal(0, 5, 20_000)
-    >>> result = dplr.evaluate_pair(guess + 10, guess, None, y, eps=1.0, target_bounds=(0, 100))
-    >>> result.is_better("r2")
-    True
-    """
-    decisions, in_sample = check_flag("decisions", decisions), check_flag("in_sample", in_sample)
-    level = check_level(level)
-    scorers = [scorer_of(model, classes, target_bounds, decisions) for model in (a, b)]
-    if scorers[0].bounds != scorers[1].bounds:
-        ranges = [scorer.bounds for scorer in scorers]
-        raise ValueError(sentence("target_bounds", "must be the same for both models", ranges, "Declare them here."))
-    lengths = {len(scorer.array) for scorer in scorers if scorer.array is not None}
-    if len(lengths) > 1:
-        raise ValueError(sentence("b", "must have as many answers as a", sorted(lengths)))
-    declared = UnitDeclaration.of(None, rows_per_person, weight_bounds, bounds_of(a) or bounds_of(b))
-    request = Request(eps, neighbouring, n_rows, declared, (), in_sample, ledger, rng)
-    grid, numbers, statement, public, names = released(PairScorer(*scorers), X, y, sample_weight, person, request)
-    return PairEvaluation(grid, numbers, statement, public, names, in_sample, level)

@@ -16,6 +16,7 @@ from dplr.evaluation.grids import ClassGrid, ErrorGrid, ScoreGrid
 from dplr.evaluation.labels import LabelEvaluation
 from dplr.evaluation.law import Grid, plan_evaluation
 from dplr.evaluation.numbers import NumberEvaluation
+from dplr.evaluation.pair import DecisionPair, ErrorPair, PairEvaluation, PairScorer
 from dplr.evaluation.scorer import Scoring, codes_of, finite, scorer_of
 from dplr.evaluation.tally import BATCH, Outcomes
 from dplr.evaluation.value import Evaluation
@@ -39,6 +40,13 @@ from dplr.rows.streams.tally import Tally
 
 # The reference for the number of cells where the number of records is private and none was declared.
 _REFERENCE = 1000
+_KINDS: dict[type, type[Evaluation]] = {
+    ScoreGrid: LabelEvaluation,
+    ClassGrid: ClassEvaluation,
+    ErrorGrid: NumberEvaluation,
+    DecisionPair: PairEvaluation,
+    ErrorPair: PairEvaluation,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +79,7 @@ def evaluate(
     y: Any,
     *,
     eps: float,
+    against: Any = None,
     classes: Sequence[Any] | None = None,
     target_bounds: tuple[float, float] | None = None,
     decisions: bool = False,
@@ -86,7 +95,9 @@ def evaluate(
     ledger: LedgerLike = None,
     rng: int | None = None,
 ) -> Evaluation:
-    """Release how good a public model is on private rows, once: every measure of it then costs nothing further.
+    """Release how good a public model is on private rows, once, or how much better another one is.
+
+    Every measure then costs nothing further.
 
     Parameters
     ----------
@@ -100,6 +111,8 @@ def evaluate(
         Outcomes, or the name of a column of X, as it must be where rows are streamed.
     eps : float
         Privacy loss of the whole release, above 0.
+    against : estimator, callable, array or None, default=None
+        A second public model, or its answers: the release then says how much better it is than `model` on these rows.
     classes : sequence or None, default=None
         Public labels, where the model does not name them; None then means 0 and 1, or False and True.
     target_bounds : (float, float) or None, default=None
@@ -108,7 +121,8 @@ def evaluate(
     decisions : bool, default=False
         Count the labels that the model decides for, and not its probabilities.
     thresholds : sequence of float, default=()
-        Public probabilities at which decisions will be asked for, beside 0.5 and the edges that the rule chooses.
+        Public probabilities at which decisions will be asked for, beside 0.5 and the edges that the rule chooses; none
+        with `against`.
     in_sample : bool, default=False
         Whether the model was fitted to rows of this table. The release says so.
     sample_weight : array-like, str or None, default=None
@@ -132,8 +146,8 @@ def evaluate(
 
     Returns
     -------
-    LabelEvaluation, ClassEvaluation or NumberEvaluation
-        The release: for probabilities of two labels, for more labels or decisions, and for numbers.
+    LabelEvaluation, ClassEvaluation, NumberEvaluation or PairEvaluation
+        The release: for probabilities of two labels, for more labels or decisions, for numbers, and with `against`.
 
     Raises
     ------
@@ -151,7 +165,6 @@ def evaluate(
 
     See Also
     --------
-    dplr.evaluate_pair : Which of two models is better.
     dplr.fit : Fits what is evaluated.
 
     References
@@ -168,53 +181,41 @@ def evaluate(
     >>> result = dplr.evaluate(model, X[10_000:], y[10_000:], eps=0.5)
     >>> bool(0.7 < result.auc.estimate < 0.9), result.auc.noise_sd < 0.02
     (True, True)
+
+    Is another model better than one that always says 0.5?
+
+    >>> dplr.evaluate(np.full(10_000, 0.5), None, y[10_000:], against=X[10_000:, 0], eps=0.5).is_better("accuracy")
+    True
     """
-    scorer = scorer_of(model, classes, target_bounds, check_flag("decisions", decisions))
-    in_sample, level = check_flag("in_sample", in_sample), check_level(level)
-    declared = UnitDeclaration.of(None, rows_per_person, weight_bounds, bounds_of(model))
-    request = Request(eps, neighbouring, n_rows, declared, tuple(thresholds), in_sample, ledger, rng)
-    grid, numbers, statement, public, names = released(scorer, X, y, sample_weight, person, request)
-    kind: Any = {ScoreGrid: LabelEvaluation, ClassGrid: ClassEvaluation, ErrorGrid: NumberEvaluation}[type(grid)]
-    result: Evaluation = kind(grid, numbers, statement, public, names, in_sample, level)
-    return result
-
-
-@dataclass(frozen=True, eq=False)
-class Request:
-    """The request of a user for a release, beside the rows and the model: parameters of `evaluate`."""
-
-    eps: float
-    neighbouring: str
-    n_rows: int | None
-    declared: UnitDeclaration
-    thresholds: tuple[float, ...]
-    in_sample: bool
-    ledger: LedgerLike
-    rng: int | None
-
-
-def released(
-    scorer: Scoring, X: Any, y: Any, sample_weight: Any, person: Any, request: Request
-) -> tuple[Grid, dict[str, Any], PrivacyStatement, int | None, tuple[Any, ...]]:
-    """Cells, noisy numbers, statement, public number of units, and labels."""
-    eps, budget, neighbouring = check_eps(request.eps), as_ledger(request.ledger), request.neighbouring
-    intake = _intake(X, y, scorer, request.declared, sample_weight, person)
+    decisions, in_sample = check_flag("decisions", decisions), check_flag("in_sample", in_sample)
+    level, thresholds = check_level(level), tuple(thresholds)
+    first = scorer_of(model, classes, target_bounds, decisions)
+    scorer: Scoring = first
+    if against is not None:
+        if thresholds:
+            raise ValueError(sentence("thresholds", "must be () with against, which compares decisions", thresholds))
+        scorer = PairScorer(first, scorer_of(against, classes, target_bounds, decisions))
+    declared = UnitDeclaration.of(None, rows_per_person, weight_bounds, _bounds_of(model) or _bounds_of(against))
+    eps, budget = check_eps(eps), as_ledger(ledger)
+    intake = _intake(X, y, scorer, declared, sample_weight, person)
     labels, unit = scorer.labels(intake.y.take(slice(0, 0))), intake.raw.unit
-    public = public_n_rows(intake.count, request.n_rows, neighbouring, unit)
+    public = public_n_rows(intake.count, n_rows, neighbouring, unit)
     check_loss([eps], 0.0, neighbouring, public, False, unit)
     names = () if labels is None else tuple(labels.classes.tolist())
-    grid = scorer.grid(len(names), _REFERENCE if public is None else public, eps, request.thresholds)
-    facts = [*_assumptions(request.in_sample), *([] if labels is None else [labels.assumption])]
+    grid = scorer.grid(len(names), _REFERENCE if public is None else public, eps, thresholds)
+    facts = [*_assumptions(in_sample), *([] if labels is None else [labels.assumption])]
     if public is not None:
         facts.append(rows_sentence(public, neighbouring, unit.many))
     statement = plan_evaluation(grid, eps, Neighbouring(neighbouring), unit, facts)
-    source = source_of(request.rng)
+    source = source_of(rng)
     statement = replace(statement, reproducible=source.reproducible)
-    work = functools.partial(_numbers, intake, scorer, grid, statement, source)
-    return grid, accounted(budget, [statement], source, work), statement, public, names
+    numbers = accounted(
+        budget, [statement], source, functools.partial(_numbers, intake, scorer, grid, statement, source)
+    )
+    return _KINDS[type(grid)](grid, numbers, statement, public, names, in_sample, level)
 
 
-def bounds_of(model: Any) -> Any:
+def _bounds_of(model: Any) -> Any:
     """The bounds that a model of dplr declares; None for any other."""
     return getattr(getattr(model, "_record", None), "bounds", None)
 
