@@ -428,7 +428,7 @@ def test_every_way_to_fit_keeps_the_map(tmp_path):
     assert three.features_ is not None
     public = dplr.fit(made, Y, eps=1.0, mechanism="objective", public=(features().transform(X[:50] / 2), Y[:50]))
     assert public.features_ is not None
-    ledger = dplr.Ledger(tmp_path / "budget", eps=2.0, strict=True)
+    ledger = dplr.Ledger(tmp_path / "budget", eps=2.0)
     assert dplr.fit(made, Y, eps=1.0, mechanism="objective", ledger=ledger).features_ is not None
     with pytest.raises(ValueError, match="must not be the private rows"):
         dplr.fit(made, Y, eps=1.0, mechanism="objective", public=(made, Y))
@@ -469,7 +469,7 @@ def overflowing(value=93.25):
 def test_values_are_not_looked_at_before_the_ledger_was_asked(bad, tmp_path):
     """Else the map would tell a value for nothing: refused, or over budget."""
     X, bandwidth = overflowing(bad)
-    ledger = dplr.Ledger(tmp_path / "strict.db", eps=1.0, strict=True)
+    ledger = dplr.Ledger(tmp_path / "budget.db", eps=1.0)
     features = dplr.RandomFourierFeatures(1, kernel="gaussian", bandwidth=bandwidth)
     for rows in (X, X * 0):
         model = dplr.LogisticRegression(eps=9.0, mechanism="fm", ledger=ledger)
