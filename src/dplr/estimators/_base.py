@@ -218,11 +218,11 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
     ) -> list[FittedRelease]:
         """Check, plan, sum, add noise and solve, in this order; MemoryError says how many rows would fit."""
         try:
-            return self._checked(X, y, sample_weight, person, levels)
+            return self._paid(X, y, sample_weight, person, levels)
         except MemoryError as error:
             raise too_many(y, error) from None
 
-    def _checked(self, X: Any, y: Any, sample_weight: Any, person: Any, levels: Sequence[float]) -> list[FittedRelease]:
+    def _paid(self, X: Any, y: Any, sample_weight: Any, person: Any, levels: Sequence[float]) -> list[FittedRelease]:
         callers = call_stack()
         _clients.refuse(self, callers)
         if (drawn := _clients.drawn_by_a_bag(sample_weight, callers)) is not None:

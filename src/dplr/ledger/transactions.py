@@ -42,9 +42,9 @@ _ENDED = "ended_at = ?, holder = NULL, fingerprint = NULL"
 
 
 @contextlib.contextmanager
-def reading(path: str, identity: str = "", outcome: str = outcomes.READ) -> Iterator[tuple[sqlite3.Connection, Terms]]:
+def reading(path: str, identity: str = "") -> Iterator[tuple[sqlite3.Connection, Terms]]:
     """A consistent view of the ledger, and its terms."""
-    with _transaction(path, identity, "BEGIN", outcome) as opened:
+    with _transaction(path, identity, "BEGIN", outcomes.READ) as opened:
         yield opened
 
 
@@ -103,11 +103,9 @@ class LedgerAccess:
     label: str | None
     share: str | None = None
 
-    def reading(
-        self, outcome: str = outcomes.READ
-    ) -> contextlib.AbstractContextManager[tuple[sqlite3.Connection, Terms]]:
-        """A consistent view of the file, and its terms; the outcome says what is spent if that fails."""
-        return reading(self.path, self.id, outcome)
+    def reading(self) -> contextlib.AbstractContextManager[tuple[sqlite3.Connection, Terms]]:
+        """A consistent view of the file, and its terms."""
+        return reading(self.path, self.id)
 
     def writing(self, outcome: str) -> contextlib.AbstractContextManager[tuple[sqlite3.Connection, Terms]]:
         """A transaction of the only writer, and the terms; the outcome says what is spent if that fails."""
