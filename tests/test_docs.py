@@ -157,7 +157,7 @@ def test_links_lead_somewhere(page):
 
 
 def test_links_of_every_folder_of_pages_are_looked_at():
-    folders = {"use", "trust", "develop", "decisions", "reviews", "noisy_gd", "privacy", "_core", "bench"}
+    folders = {"use", "trust", "develop", "noisy_gd", "privacy", "_core", "bench"}
     assert folders <= {page.parent.name for page in PAGES}
     assert {"docs", "use", "trust", "develop"} <= {page.parent.name for page in GUIDES}
 
@@ -187,7 +187,7 @@ def test_broken_addresses_are_seen(tmp_path):
         f"{SITE}proofs/noise/noise.html",
         f"{SITE}reference/api.html",
         f"{SOURCE}blob/main/SECURITY.md",
-        f"{SOURCE}tree/main/docs/develop/reviews",
+        f"{SOURCE}tree/main/docs/develop",
         f"{SOURCE}security/advisories/new",
         f"{RAW}docs/images/report.png",
         "https://example.org/use/bounds.html",

@@ -18,8 +18,6 @@ _FROM_INDEX = re.compile(r"""pip install\s+["'`]?dplr\b""")
 _EXTRAS = re.compile(r'pip install "\.\[([a-z,]*)\]"')
 _OF_RELEASES = (
     "docs/develop/releasing.md",
-    "docs/develop/decisions/",
-    "docs/develop/reviews/",
     "src/dplr/_kit/extras.py",
 )
 _HIDE = """

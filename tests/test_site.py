@@ -91,7 +91,7 @@ def test_relative_links_of_the_site_lead_to_its_files(source):
         ("bounds.md#columns", "bounds.md#columns"),
         ("../../src/dplr/noise/noise.md", "../proofs/noise/noise.md"),
         ("../../CONTRIBUTING.md", "../develop/contributing.md"),
-        ("../develop/decisions", "../develop/decisions/index.md"),
+        ("../gallery", "../gallery/index.rst"),
         (
             "../../src/dplr/noise/__init__.py",
             "https://github.com/dplr-project/dplr/blob/main/src/dplr/noise/__init__.py",

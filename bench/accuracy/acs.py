@@ -17,7 +17,7 @@ import pandas as pd
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import dplr
-from bench.studies.defaults import FEATURES
+from bench.data.tables import FEATURES
 
 TRAIN = 296_000
 FITS = 200

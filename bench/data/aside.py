@@ -1,4 +1,4 @@
-"""Tables that chose no constant before decision 55, with blocks of many levels or numbers in wide bounds.
+"""Tables that chose no default but two, with blocks of many levels or numbers in wide bounds.
 
 Income with State, Race and class of worker as levels: from the census file, training rows alone. Rents of bicycles by
 the hour and prices of diamonds: Bikeshare.csv of the package ISLP 0.6.0 and diamonds.csv of plotnine 0.15.9, in the
@@ -16,8 +16,7 @@ import numpy as np
 import pandas as pd
 
 import dplr
-from bench.data.tables import INCOME, TRAIN, Table
-from bench.studies.defaults import FEATURES
+from bench.data.tables import FEATURES, INCOME, TRAIN, Table
 
 STATES = [code for code in range(1, 57) if code not in (3, 6, 7, 14, 43, 48, 52)]  # FIPS, without California and Texas
 LEVELS = {"State": STATES, "Race": list(range(1, 10)), "ClassOfWorker": list(range(10))}

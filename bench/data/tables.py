@@ -18,8 +18,13 @@ import pandas as pd
 import dplr
 from bench.data import connections, rand
 from bench.data.adult import LEVELS, LOGARITHMIC, NUMBERS
-from bench.studies.defaults import FEATURES
 
+# The census's columns with their bounds.
+FEATURES = {
+    "Age": (18, 99), "Male": (0, 1), "IsSingle": (0, 1), "IsMarried": (0, 1), "Education": (1, 24),
+    "Disability": (0, 1), "Native": (0, 1), "WorkHours": (0, 99), "YearsResiding": (0, 40), "OwnsDwelling": (0, 1),
+    "FamilySize": (1, 20), "NumChildren": (0, 19), "NumBedrooms": (0, 10),
+}  # fmt: skip
 SIZES = (2_000, 20_000, 200_000)
 INCOME = (0, 200_000)
 TRAIN = 296_000  # of the census rows; the rest is the official test split

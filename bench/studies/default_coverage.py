@@ -31,7 +31,7 @@ from scipy import special
 
 import dplr
 from bench.data import rand
-from bench.studies.defaults import FEATURES
+from bench.data.tables import FEATURES
 from dplr.cli import main as dplr_command
 
 LEVELS, DELTAS, ROUTES, FITS = (0.5, 1.0, 3.0), (0.0, 1e-6), ("python", "command line"), 200

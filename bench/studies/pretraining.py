@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 import dplr
-from bench.studies.defaults import FEATURES
+from bench.data.tables import FEATURES
 
 EPSILONS = (0.1, 0.5, 1.0)
 # The starred ones have a ridge for a start that is already good: their user says how far from it the answer may lie.

@@ -22,8 +22,7 @@ import pandas as pd
 from scipy.special import expit
 
 import dplr
-from bench.data.tables import SIZES, TRAIN, Table, tables
-from bench.studies.defaults import FEATURES
+from bench.data.tables import FEATURES, SIZES, TRAIN, Table, tables
 
 FITS, BINS, HELD = 20, 15, 20_000
 LEVELS = (0.1, 0.5, 1.0, 3.0)

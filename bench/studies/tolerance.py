@@ -27,7 +27,7 @@ import numpy as np
 
 import dplr
 from bench.accuracy.acs import load
-from bench.studies.defaults import FEATURES
+from bench.data.tables import FEATURES
 from dplr.bounds.scaling import box_prep
 from dplr.noise import Source
 from dplr.problem.losses import LOGISTIC

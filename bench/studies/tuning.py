@@ -21,8 +21,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 import dplr
-from bench.data.tables import Table, tables
-from bench.studies.defaults import FEATURES
+from bench.data.tables import FEATURES, Table, tables
 
 LEVELS = (0.05, 0.2, 1.0)
 RIDGES = {"l2": [0.006, 0.02, 0.06, 0.2, 0.6]}  # smaller ones are refused at the smallest eps

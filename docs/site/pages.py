@@ -22,8 +22,6 @@ AT_ROOT = {
 }
 # Folders that have one page: a list of what is in them.
 FOLDERS = {
-    "docs/develop/decisions": "develop/decisions/index.md",
-    "docs/develop/reviews": "develop/reviews/index.md",
     "docs/gallery": "gallery/index.rst",
 }
 # Pages that are made from the code; files link to them by their public address.

@@ -185,7 +185,7 @@ def _study():
 
 @pytest.mark.parametrize(("model", "most_missed", "most_warned"), [("linear", 0.04, 0.02), ("logistic", 0.07, 0.05)])
 def test_fits_worse_than_none_are_foreseen_and_good_ones_hardly_warned(model, most_missed, most_warned):
-    """The study of decision record 50: 4,200 cells of made-up rows."""
+    """The study bench/studies/drowned.py: 4,200 cells of made-up rows."""
     cells = [(float(cell["kept"]), float(cell["ratio"]) > DROWNED) for cell in _study() if cell["model"] == model]
     bad, good = [warned for kept, warned in cells if kept <= 0], [warned for kept, warned in cells if kept >= 0.5]
     assert len(bad) > 1_000

@@ -57,7 +57,7 @@ def test_more_delta_is_never_more_noise(mechanism, relation):
     [(40, 0.97, "smaller", "smaller"), (50, 1.05, "gauge", "gauge"), (60, 1.12, "", "gauge"), (80, 1.25, "", "")],
 )
 def test_pure_noise_in_the_gauge_of_blocks_may_be_a_little_larger(size, ratio, off, auto):
-    """Decision record 55: up to 1.07 times as large as Gaussian noise, and up to 1.25 times with ranges."""
+    """Up to 1.07 times as large as Gaussian noise, and up to 1.25 times with ranges."""
     known = {"x": (-10, 10), "y": (0, 60), "m": {"levels": list(range(12))}, "b": {"levels": list(range(size))}}
     facts = {"n_rows": 20_000, "bounds": dplr.Bounds(known, target=(0, 1)), "eps": 0.1, "model": "linear"}
     spec, gaussian = dplr.ObjectivePerturbation(), dplr.ObjectivePerturbation(noise="gaussian")

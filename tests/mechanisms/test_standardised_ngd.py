@@ -243,7 +243,6 @@ def test_no_row_leaves_the_unit_ball_in_any_frame_and_the_next_power_of_two_woul
 
 
 def test_columns_of_all_blocks_weigh_the_same():
-    """Decision record 56."""
     problem, _ = problem_of("n29m")
     assert_array_equal(block_weights(problem.geometry), 1)
     planned, c = spec().plan(problem, 1.0, 1e-5), problem.geometry.half_width
@@ -255,7 +254,6 @@ def test_columns_of_all_blocks_weigh_the_same():
 
 
 def test_shares_of_knots_weigh_more_the_more_knots_there_are():
-    """Decision record 57."""
     geometry = replace(problem_of("n29m")[0].geometry, blocks=(), hats=((1, 2, 2), (3, 9, 4)))
     assert_array_equal(block_weights(geometry), [1, *[2**0.3] * 2, *[4**0.3] * 9, 1, 1])
 

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bench.studies.defaults import FEATURES
+from bench.data.tables import FEATURES
 
 TABLE = "acs2024_fm_370k.parquet"
 ROWS = {"US-like": 370_000, "Brazil-like": 190_000}

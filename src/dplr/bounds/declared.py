@@ -104,7 +104,7 @@ class Bounds:
     -----
     The footnote-1 scaling of FM12, but centred where the model has an intercept: with g the number of numbers and of
     one-hot blocks, a number x becomes ``(x - middle) / (half the range * sqrt(g))``, and the column of a row's level
-    1 / sqrt(g): rows lie in the unit ball (decision record 12).
+    1 / sqrt(g): rows lie in the unit ball.
 
     Examples
     --------

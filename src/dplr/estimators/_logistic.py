@@ -72,13 +72,13 @@ class LogisticRegression(PrivateClassifier):
     curves : int, "auto" or None, default=None
         A number of knots makes each declared number that measures something a curve (`Bounds.with_curves`): piecewise
         linear between that many even knots, beside its line. `"auto"` takes 8 to 24 where they pay, a function of n,
-        eps, delta and columns (decision record 57), and says so in the statement. None fits lines.
+        eps, delta and columns, and says so in the statement. None fits lines.
     aim : {"prediction", "coefficients"}, default="prediction"
         `"coefficients"` makes a release that has a table of coefficients with intervals, or is refused before anything
         is spent. `mechanism="auto"` then takes the mechanism whose table is expected to be the best, and one that was
         asked for takes the options with which it has a table, where you have not set others: `"fm"` no ridge, fewer
         dropped directions, and intervals for unequal variances; `"objective"` its Hessian, and no cut. No numbers are
-        clipped to private ranges. Predictions are noisier (decision record 46).
+        clipped to private ranges. Predictions are noisier.
     ledger : Ledger, path-like or None, default=None
         Budget that pays: a `Ledger`, or the path of one that exists. None counts nothing. If the budget cannot pay for
         a fit, `BudgetExceeded` is raised before any row is read. Copies, folds and workers all spend from it.

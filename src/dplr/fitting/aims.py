@@ -1,6 +1,6 @@
 """`aim="coefficients"`: the mechanism and the options whose coefficients have a table, from public facts alone.
 
-Measured in decision record 46.
+Measured: docs/develop/defaults.md.
 """
 
 from __future__ import annotations

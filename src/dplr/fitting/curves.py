@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 AUTO = "auto"
 # "auto" takes curves from this n eps on, without a delta and with one, and from this many times g k^2, g the declared
-# columns and products and k those of them that would bend (decision record 57).
+# columns and products and k those of them that would bend.
 _LEAST_PURE, _LEAST_GAUSSIAN, _PER_COLUMNS = 5_000.0, 3_000.0, 7.0
 # How many knots they have, from that many times the least n eps on.
 _KNOTS = ((30.0, 24), (3.0, 12), (1.0, 8))

@@ -36,7 +36,7 @@ from dplr.rows import Labels
 # Above it a guarantee says little, and the user is told; and where e^eps is no float64.
 _LITTLE, _OVERFLOW = 10.0, 700.0
 _LARGE_DELTA = 1e-3  # of tables whose number of records is private
-# Decision 55: pure noise in the gauge of the bounds over Gaussian noise, up to which it is taken, without ranges and in
+# Pure noise in the gauge of the bounds over Gaussian noise, up to which it is taken, without ranges and in
 # them.
 _GAUGE, _GAUGE_IN_RANGES = 1.07, 1.25
 

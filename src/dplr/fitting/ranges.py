@@ -30,10 +30,10 @@ Vector = NDArray[np.float64]
 CHOICES = ("auto", "on", "off")
 BLOCKS = SUMS, SQUARES, RECORDS = "range_sums", "range_squares", "range_records"
 LAW = Law.DISCRETE_LAPLACE
-# Decision 23: the largest share of eps; the noise of a mean, in half-widths, that needs no larger share; and the least
+# The largest share of eps; the noise of a mean, in half-widths, that needs no larger share; and the least
 # share, for which the sampler can still draw noise.
 _SHARE, _ENOUGH_NOISE, _LEAST = 0.15, 0.002, 2.0**-10
-# Decision 45: the noise of a mean at which three deviations, made of noise alone, reach as far as the bounds.
+# The noise of a mean at which three deviations, made of noise alone, reach as far as the bounds.
 _LARGEST_NOISE = 1 / DEVIATIONS**2
 
 
@@ -135,7 +135,7 @@ def intervals(
 def clippable(choice: str, problem: Problem, prep: Prep) -> tuple[int, ...]:
     """The columns that a mechanism may clip to ranges which it can tell from its own release: `Problem.clippable`.
 
-    Of numeric targets (decision 23); a choice of "on" narrows them before.
+    Of numeric targets; a choice of "on" narrows them before.
     """
     if choice != "auto" or problem.loss.classification or missing(problem, prep):
         return ()
@@ -170,7 +170,7 @@ def missing(problem: Problem, prep: Prep) -> tuple[str, str] | None:
 
 
 def _pays(mechanism: Mechanism, problem: Problem, count: int, eps: float, delta: float) -> bool:
-    """Whether "auto" spends on ranges (decision 45): with pure noise that leaves something to narrow.
+    """Whether "auto" spends on ranges: with pure noise that leaves something to narrow.
 
     A range reaches three deviations from the mean, and the noise of the squares, v in squared half-widths, is a part of
     the variance: where 3 sqrt(v) > 1 it reaches as far as the bounds, whatever the data are. Of labels, half of the

@@ -1,4 +1,4 @@
-"""The mechanism of a fit with `mechanism="auto"`, from public facts alone. Measured in decision record 24."""
+"""The mechanism of a fit with `mechanism="auto"`, from public facts alone. Measured: docs/develop/defaults.md."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate
 
-GRID = 2.0**20  # rows are snapped to multiples of 2^-20 (decision record 1)
-INTERCEPT = 0.5  # the constant appended for the intercept; chosen by measurement (decision record 4)
+GRID = 2.0**20  # rows are snapped to multiples of 2^-20
+INTERCEPT = 0.5  # the constant appended for the intercept; chosen by measurement
 # Scaled rows are rounded to float64: their norm may exceed the radius by (d + 3) 2^-53 < 2^-40 of it.
 _ROUNDED_ROW = 1 + 2.0**-40
 

@@ -1,4 +1,4 @@
-"""The expected effect of noise on a fit, by public facts alone: an estimate, calibrated in decision record 50."""
+"""The expected effect of noise on a fit, by public facts alone: an estimate, calibrated by bench/studies/drowned.py."""
 
 from __future__ import annotations
 

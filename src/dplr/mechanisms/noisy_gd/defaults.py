@@ -41,7 +41,7 @@ class Defaults(NamedTuple):
 
 
 def pays(problem: Problem, blur: float) -> bool:
-    """Whether standardising rows that can be standardised is worth its share of the budget (decision record 22).
+    """Whether standardising rows that can be standardised is worth its share of the budget.
 
     `blur` is the deviation of the noise of a released mean, in half-widths of the bounds: beyond one the means say
     nothing. A regression from good public coefficients loses up to 0.6 %.

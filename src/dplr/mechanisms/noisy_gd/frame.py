@@ -22,9 +22,9 @@ Vector = NDArray[np.float64]
 # and as at least this many deviations of the noise of a mean.
 _POWER, _FLOOR, _NOISES = 0.75, 0.1, 2.0
 # A column of a block is multiplied by the number of the block's columns to this power: 0, as what is gained where large
-# blocks tell much is lost where they tell little (decision 56).
+# blocks tell much is lost where they tell little.
 _BLOCK_POWER = 0.0
-# A share of a knot is multiplied by the number of knots to this power: curves are learnt sooner (decision 57).
+# A share of a knot is multiplied by the number of knots to this power: curves are learnt sooner.
 _KNOTS_POWER = 0.3
 # The best guess of a mean with noise of deviation s: means anywhere in [-c, c] have variance c^2 / 3.
 _DOUBT = 3.0

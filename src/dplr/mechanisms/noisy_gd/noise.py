@@ -25,7 +25,7 @@ from dplr.privacy.calibration import (
 from dplr.privacy.gaussian import gaussian_eps, gaussian_mu
 from dplr.privacy.guarantees import Neighbouring
 
-# Share of mu^2 for the sums of columns where rows are standardised, chosen by measurement (decision record 22).
+# Share of mu^2 for the sums of columns where rows are standardised, chosen by measurement.
 COLUMNS_SHARE = Fraction(1, 10)
 _STEPS_REMEDY = "Use fewer steps, or a larger eps or delta."
 
