@@ -3,10 +3,7 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from bench.figures.colors import INK, NOISY, SECOND, TRUTH
-from dplr.fitting.search import _SCORE_SHARE
-from dplr.privacy.search.calibration import run_eps
-from dplr.privacy.search.counts import NegativeBinomial
+from bench.figures.colors import INK, NOISY, TRUTH
 from dplr.privacy.sensitivity import box_replace_one
 
 FITS = 12
@@ -65,10 +62,6 @@ def tuning():
     candidates = np.arange(2, 11)
     ax.plot(candidates, 1 / candidates, "s-", color=INK, label="every candidate pays: 1/m")
     ax.plot(candidates, 1 / (candidates + 1), "o-", color=NOISY, label="partition: 1/(m + 1) of the rows")
-    for shape, style in ((0, "-"), (1, "--")):
-        share = float((1 - _SCORE_SHARE) * run_eps(NegativeBinomial(shape, 0.5), 1.0))
-        ax.plot(candidates, np.full(len(candidates), share), style, color=SECOND, lw=2,
-                label=f"random stopping, shape {shape}: {share:.2f} of eps")  # fmt: skip
     ax.plot(candidates, np.ones(len(candidates)), color=TRUTH, lw=2.5, label="one fit with the default")
     ax.set(xlabel="candidates m", ylabel="share of n eps for one fit", ylim=(0, 1.05))
     ax.legend(frameon=False, loc="center right", bbox_to_anchor=(1, 0.72))

@@ -1,7 +1,4 @@
-"""Laws of counts, by chi-square at so many draws that two percent of moved mass are seen: runs, gaps and batches."""
-
-import math
-import random
+"""Laws of counts, by chi-square at so many draws that two percent of moved mass are seen: gaps and batches."""
 
 import numpy as np
 import pytest
@@ -9,8 +6,6 @@ from scipy import stats
 
 from dplr.noise import Source
 from dplr.privacy.calibration import RATE_UNITS
-from dplr.privacy.search.counts import law_of
-from run_counts import pmf
 
 LEAST = 1e-6  # significance
 MOVED = 0.02
@@ -28,27 +23,6 @@ def p_value(counts, chances):
 def counted(found, most):
     """How many are 1, 2, ..., most, and more."""
     return np.append(np.bincount(np.minimum(found, most + 1), minlength=most + 2)[1 : most + 1], (found > most).sum())
-
-
-class Coins:
-    """Fast coins: that those of a source fall as they should is tested beside."""
-
-    def __init__(self, seed):
-        self._rng = random.Random(seed)
-
-    def happens(self, probability):
-        return self._rng.random() < probability.numerator / probability.denominator
-
-
-@pytest.mark.parametrize("shape", [0.0, 2.5, math.inf])
-def test_numbers_of_runs_have_their_law_to_two_percent_of_mass(shape):
-    law, coins = law_of(2.5, shape), Coins(5)
-    found = np.array([law.draw(coins) for _ in range(50_000)])
-    chances = pmf(law, 12)
-    chances = np.append(chances, 1 - chances.sum())
-    assert p_value(counted(found, 12), chances) > LEAST
-    moved = chances + MOVED * np.eye(13)[1] - MOVED * np.eye(13)[0]
-    assert p_value(counted(found, 12), moved) < LEAST  # the test can fail
 
 
 @pytest.mark.parametrize("rate", [0.5, 0.1, 1 / 300, 1 / 2000])

@@ -3,6 +3,7 @@
 import copy
 import math
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pytest
 
 import dplr
 from dplr.evaluation.law import beside
+from dplr.noise.splits import secret_parts, split_source
 from dplr.privacy.gaussian import pure_mu
 from dplr.privacy.guarantees import Gaussian, Poisson, Pure
 
@@ -32,21 +34,42 @@ def test_the_fit_sees_the_rest_and_the_ledger_pays_once(rows, tmp_path):
     assert any("4000" in fact for fact in model.privacy_.assumptions)
     result = model.evaluation_
     assert (result.n_rows, result.privacy_.eps, result.in_sample) == (1000, 0.8, False)
-    assert "1000 of 5000 positions, by the seed 0" in result.privacy_.assumptions[-1]
+    assert "1000 of 5000 rows, by a secret split" in result.privacy_.assumptions[-1]
     assert 0.6 < result.auc.estimate <= 1.0
 
 
-def test_both_parts_are_those_of_the_seed(rows):
+@pytest.mark.parametrize("relation", ["replace_one", "add_remove"])
+def test_both_parts_are_those_of_the_split(rows, relation):
     X, y = rows
-    order = np.random.Generator(np.random.PCG64(7)).permutation(5000)
-    tested, fitted = np.sort(order[:1500]), np.sort(order[1500:])
-    options = {"bounds": BOUNDS, "mechanism": "fm", "eps": math.inf}
-    model = dplr.fit(X, y, holdout=0.3, holdout_seed=7, **options)
+    options = {"bounds": BOUNDS, "mechanism": "fm", "eps": math.inf, "neighbouring": relation, "rng": 7}
+    tested, fitted = secret_parts(split_source(7), 5000, [Fraction(3, 10), Fraction(7, 10)], relation)
+    model = dplr.fit(X, y, holdout=0.3, **options)
     alone = dplr.fit(X.iloc[fitted], y[fitted], **options)
     np.testing.assert_array_equal(model.coef_, alone.coef_)
     expected = alone.evaluate(X.iloc[tested], y[tested], eps=math.inf)
     np.testing.assert_array_equal(model.evaluation_.released_["cells"], expected.released_["cells"])
     assert not set(tested) & set(fitted)
+
+
+def test_the_split_is_secret(rows):
+    """Each fit has a split of its own, which nothing that is kept of it holds."""
+    X, y = rows
+    models = [dplr.fit(X, y, bounds=BOUNDS, mechanism="fm", eps=math.inf, holdout=0.5) for _ in range(2)]
+    assert (models[0].coef_ != models[1].coef_).all()
+    sizes = {np.size(value) for value in vars(models[0]).values() if isinstance(value, np.ndarray | list | tuple)}
+    assert max(sizes) < 100
+    assert len(pickle.dumps(models[0])) < 20_000
+
+
+def test_under_add_remove_a_reference_has_its_shares(rows):
+    X, y = rows
+    options = {"bounds": BOUNDS, "mechanism": "fm", "eps": 0.8, "holdout": 0.2, "neighbouring": "add_remove"}
+    model = dplr.fit(X, y, n_rows=1000, **options)
+    assert "a declared reference, n_rows = 800" in model.privacy_.assumptions
+    assert model.evaluation_.privacy_.neighbouring == "add_remove"
+    assert model.evaluation_.n_rows == 200
+    assert "a share of 0.2 was drawn for, one by one, by a secret split" in model.evaluation_.privacy_.assumptions[-1]
+    assert dplr.fit(X, y, **options).evaluation_.n_rows is None
 
 
 def test_a_gaussian_fit_is_evaluated_within_its_guarantee(rows):
@@ -62,8 +85,8 @@ def test_a_gaussian_fit_is_evaluated_within_its_guarantee(rows):
 
 @pytest.mark.parametrize(("changed", "match"), [
     ({"holdout": 0.0}, "holdout"), ({"holdout": 1}, "holdout"), ({"holdout": 1e-6}, "at least one"),
-    ({"neighbouring": "add_remove"}, "neighbouring"), ({"person": np.arange(5000) // 2}, "person"),
-    ({"n_rows": 4000}, "n_rows"), ({"holdout_seed": -1}, "holdout_seed"), ({"holdout_seed": 0.5}, "holdout_seed"),
+    ({"neighbouring": "both"}, "neighbouring"), ({"person": np.arange(5000) // 2}, "person"),
+    ({"n_rows": 4000}, "n_rows"),
     ({"mechanism": dplr.NoisyGradientDescent(batch=100), "delta": 1e-6}, "full batches"),
 ])  # fmt: skip
 def test_what_the_proof_does_not_cover_is_refused_before_anything_is_paid(rows, changed, match, tmp_path):
@@ -84,9 +107,9 @@ def test_a_stream_is_refused(rows, tmp_path):
 
 def test_a_fault_in_the_other_rows_does_not_lose_the_model(rows):
     X, y = rows
-    order = np.random.Generator(np.random.PCG64(0)).permutation(5000)
+    tested, _ = secret_parts(split_source(1), 5000, [Fraction(1, 5), Fraction(4, 5)], "replace_one")
     outcomes = y.astype(float)
-    outcomes[order[3]] = 7.0
+    outcomes[tested[3]] = 7.0
     with pytest.warns(dplr.DataWarning, match="was not evaluated"):
         model = dplr.fit(X, outcomes, bounds=BOUNDS, mechanism="fm", eps=0.8, holdout=0.2, rng=1)
     assert model.evaluation_ is None

@@ -33,7 +33,7 @@ def test_moments_refuse_bounds_with_persons_or_weights(units, message, entropy):
     assert entropy.bytes == 0
 
 
-@pytest.mark.parametrize("method", ["partition", "random_stopping", "public"])
+@pytest.mark.parametrize("method", ["partition", "public"])
 @pytest.mark.parametrize(
     ("change", "message"),
     [

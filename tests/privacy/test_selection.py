@@ -1,4 +1,4 @@
-"""The choice of a search: its exact law, its ratio between neighbours, and the noise of a score."""
+"""The choice of a search: its exact law, and its ratio between neighbours."""
 
 import collections
 import itertools
@@ -10,7 +10,7 @@ import pytest
 from scipy import integrate, stats
 
 from dplr.noise import Source
-from dplr.privacy.search.selection import SCORE_UNITS, choose, rounded_down, score_noise
+from dplr.privacy.search.selection import SCORE_UNITS, choose, rounded_down
 
 
 class Script:
@@ -49,7 +49,7 @@ def law(costs, eps):
 
 
 def formula(costs, eps, place):
-    """Lemma 3 of tuning.md."""
+    """Lemma 2 of tuning.md."""
     weights = np.exp(-eps * (np.array(costs) - min(costs)) / (2 * SCORE_UNITS))
     others = np.delete(weights, place) / weights[place]
     return integrate.quad(lambda s: np.prod(1 - s * others), 0, weights[place], epsabs=1e-14, limit=500)[0]
@@ -115,14 +115,3 @@ def test_the_expected_regret_is_smaller_than_that_of_the_exponential_mechanism(c
     now = sum(formula(costs, 1.0, place) * cost for place, cost in enumerate(costs))
     assert 1.0 < before / now <= 2.0 + 1e-9
     assert behind < 20 or before / now > 1.9  # where all others are far behind
-
-
-@pytest.mark.parametrize("eps", [Fraction(1, 3), Fraction(1), Fraction(50), Fraction(1, 10**5)])
-def test_noise_of_a_score_is_never_too_small_and_nearly_never_too_large(eps):
-    scale = score_noise(eps)
-    assert Fraction(SCORE_UNITS, scale) <= eps < Fraction(SCORE_UNITS, scale - 1)
-
-
-def test_an_eps_that_no_sampler_serves_is_refused():
-    with pytest.raises(ValueError, match="`eps` is too small to release a score in each run"):
-        score_noise(Fraction(1, 2**21))

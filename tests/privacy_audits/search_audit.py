@@ -20,7 +20,6 @@ from dplr.auditing import eps_lower_bound
 from dplr.estimators import _search, _trials
 from dplr.fitting import search as planning
 from dplr.noise import Source
-from dplr.privacy.search.counts import law_of
 from dplr.privacy.search.selection import SCORE_UNITS, choose
 
 EPS, CANDIDATES, ROWS = 1.0, 4, 20
@@ -41,7 +40,7 @@ class Accepted:
 
 
 def law(costs):
-    """Log probability of each place, from the coins that the choice asks for (tuning.md, lemma 3)."""
+    """Log probability of each place, from the coins that the choice asks for (tuning.md, lemma 2)."""
     exponents = []
     for place in range(len(costs)):
         coins = Accepted(place)
@@ -67,40 +66,14 @@ def largest_choice(_):
     return float(np.abs(law(one) - law(other)).max())
 
 
-def plan_of(shape):
-    """The plan of a search with random stopping."""
-    est = dplr.LogisticRegression(eps=EPS, mechanism="fm")
-    trials = [_trials.Trial.of(est, {}, np.zeros((ROWS, 1)), np.zeros(ROWS), EPS)]
-    return planning.plan_stopping([trial.ready.facts for trial in trials], EPS, law_of(100.0, shape))
-
-
-def largest_stopping(shape):
-    """The largest loss of a search over runs of three ranks, each with the loss of the plan's own fit and score."""
-    plan = plan_of(shape)
-    run = plan.planned[0].statement.eps + SCORE_UNITS / plan.noise
-    eta, gamma = float(plan.law.shape), float(plan.law.gamma)
-    worst = 0.0
-    for top in np.geomspace(1e-4, 0.5, 60):
-        middle = 1e-4
-        one = searched(eta, gamma, top * math.exp(-run), middle)
-        other = searched(eta, gamma, top, middle * math.exp(-run))
-        worst = max(worst, abs(math.log(one / other)))
-    return worst
-
-
-def searched(eta, gamma, top, middle):
-    """Probability that a search ends at the middle rank, up to a factor: the generating function of its runs."""
-    ends = [1 - (1 - gamma) * (1 - better) for better in (top + middle, top)]
-    return math.log(ends[0] / ends[1]) if eta == 0 else ends[1] ** -eta - ends[0] ** -eta
-
-
 def told_apart(runs):
     """Whole searches by partition: how often the first model is taken, where one record of the last part is replaced.
 
     Fits are replaced by fixed models: the first is right about that record, all others are wrong, and the reverse.
     """
     fixed = [model(1.0 if place == 0 else -1.0) for place in range(CANDIDATES)]
-    last = planning.cut(ROWS, CANDIDATES + 1, 0)[-1]
+    parts = np.array_split(np.arange(ROWS), CANDIDATES + 1)  # a split that may occur
+    last = parts[-1]
     found = []
     for side in (0, 1):
         X, y = np.zeros((ROWS, 1)), np.zeros(ROWS)
@@ -108,17 +81,17 @@ def told_apart(runs):
         est = dplr.LogisticRegression(eps=EPS, mechanism="fm", fit_intercept=False)
         trials = [_trials.Trial.of(est, {}, X, y, EPS) for _ in fixed]
         facts = [trial.ready.facts for trial in trials]
-        parts = planning.cut(ROWS, CANDIDATES + 1, 0)
-        plan = planning.plan_partition(facts, [len(part) for part in parts[:-1]], EPS, 0)
+        plan = planning.plan_partition(facts, EPS)
         source, turn = Source(seed=side), itertools.cycle(fixed)
         ready = trials[0].ready.take(last, len(last))
         once = functools.cache(functools.partial(lambda ready, place: _trials.cost(fixed[place], ready), ready))
         costs = map(once, itertools.cycle(range(CANDIDATES)))  # of fixed models the score is always the same
         with (
             unittest.mock.patch.object(_trials.Trial, "fit", lambda *_, turn=turn: next(turn)),
+            unittest.mock.patch.object(_search, "secret_parts", return_value=parts),
             unittest.mock.patch.object(_search, "cost", lambda *_, costs=costs: next(costs)),
         ):
-            places = [_search._partition(trials, plan, parts, EPS, source).place for _ in range(runs)]
+            places = [_search._partition(trials, plan, EPS, source)[0] for _ in range(runs)]
         found.append((np.array(places) == 0).astype(float))
     return eps_lower_bound(*found)
 
@@ -134,8 +107,6 @@ def model(coef):
 
 CASES = {
     "choice": largest_choice,
-    "logarithmic": lambda _: largest_stopping(0.0),
-    "geometric": lambda _: largest_stopping(1.0),
     "partition": told_apart,
 }
 

@@ -41,7 +41,7 @@ def measure(cell: Cell, seed: int) -> Sequence[Row]:
     kind: Any = functools.partial(dplr.HuberSVC, width=WIDTH) if model == "svm" else dplr.LogisticRegression
     printed = options | PRINTED[OBJECTIVE]
     fits = {f"l2 = {ridge:g}": kind(l2=ridge, **printed).fit(X, y) for ridge in RIDGES}
-    fits[TUNED] = dplr.PrivateSearch(kind(**printed), {"l2": list(RIDGES)}, seed=seed).fit(X, y).best_estimator_
+    fits[TUNED] = dplr.PrivateSearch(kind(**printed), {"l2": list(RIDGES)}).fit(X, y).best_estimator_
     fits[OWN] = kind(mechanism="objective", **options).fit(X, y)
     rows = [{"series": name, "value": float(np.mean(est.predict(rest) != truth))} for name, est in fits.items()]
     return [*rows, {"series": TRUE_EPS, "value": fits[TUNED].privacy_.eps}]

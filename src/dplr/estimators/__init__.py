@@ -104,7 +104,6 @@ def fit(
     rng: int | None = None,
     progress: bool = False,
     holdout: float | None = None,
-    holdout_seed: int = 0,
 ) -> Estimator:
     """Fit a differentially private model and return the fitted estimator.
 
@@ -175,10 +174,8 @@ def fit(
     progress : bool, default=False
         Whether a bar (extra `progress`) shows the progress of a long fit.
     holdout : float or None, default=None
-        Share of the rows, by position, that the fit does not see: the model is evaluated on them, as by
-        `dplr.evaluate`, for no further eps. Not with persons, streams or add_remove.
-    holdout_seed : int, default=0
-        Public seed of the positions; it must not be chosen by what it gives.
+        Share of the rows, by a secret split, that the fit does not see: the model is evaluated on them, as by
+        `dplr.evaluate`, for no further eps. Not with persons or streams.
 
     Returns
     -------
@@ -241,17 +238,15 @@ def fit(
     )  # fmt: skip
     ids = None if isinstance(person, str) else person
     if holdout is not None:
-        return _held_out(estimator, X, y, sample_weight, ids, holdout, holdout_seed)
+        return _held_out(estimator, X, y, sample_weight, ids, holdout)
     return estimator.fit(X, y, sample_weight=sample_weight, person=ids)
 
 
-def _held_out(
-    estimator: Estimator, X: Any, y: Any, sample_weight: Any, ids: Any, holdout: float, seed: int
-) -> Estimator:
+def _held_out(estimator: Estimator, X: Any, y: Any, sample_weight: Any, ids: Any, holdout: float) -> Estimator:
     """The estimator, fitted to the rows that are not held out, and evaluated on the others."""
     from dplr.estimators._holdout import fit_and_evaluate
 
-    evaluated: Estimator = fit_and_evaluate(estimator, X, y, sample_weight, ids, holdout, seed)
+    evaluated: Estimator = fit_and_evaluate(estimator, X, y, sample_weight, ids, holdout)
     return evaluated
 
 

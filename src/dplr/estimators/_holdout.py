@@ -7,10 +7,9 @@ import weakref
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from sklearn.utils import _safe_indexing
 
-from dplr._kit.validation import check_count, real_number, sentence
+from dplr._kit.validation import real_number, sentence
 from dplr._kit.warnings import DataWarning, warn
 from dplr.bounds.declared import as_bounds
 from dplr.estimators._evaluated import FITTED
@@ -18,10 +17,13 @@ from dplr.evaluation.law import beside
 from dplr.evaluation.release import evaluate
 from dplr.evaluation.value import Evaluation
 from dplr.fitting.streaming import refuse_stream
+from dplr.noise.splits import part_sizes, secret_parts, split_source
+from dplr.privacy.composition import exact
+from dplr.privacy.guarantees import Neighbouring
 from dplr.rows import as_table
 
 
-def fit_and_evaluate(estimator: Any, X: Any, y: Any, sample_weight: Any, person: Any, holdout: Any, seed: Any) -> Any:
+def fit_and_evaluate(estimator: Any, X: Any, y: Any, sample_weight: Any, person: Any, holdout: Any) -> Any:
     """The estimator, fitted to the rest of the rows, with `evaluation_`; refused where the losses would add up."""
     share = real_number("holdout", holdout)
     if not 0 < share < 1:
@@ -29,23 +31,25 @@ def fit_and_evaluate(estimator: Any, X: Any, y: Any, sample_weight: Any, person:
     _check(estimator, X, person)
     table = as_table(X)
     n = len(X) if table is None else len(table)
-    apart = round(n * share)
-    if not 0 < apart < n:
+    shares = [exact(share), 1 - exact(share)]
+    if 0 in (sizes := part_sizes(n, shares)):
         raise ValueError(sentence("holdout", f"must leave at least one of {n} rows on either side", holdout))
-    order = np.random.Generator(np.random.PCG64(check_count("holdout_seed", seed, minimum=0))).permutation(n)
-    tested, fitted = np.sort(order[:apart]), np.sort(order[apart:])
+    counted = estimator.neighbouring == Neighbouring.REPLACE_ONE
     columns = [X, y, sample_weight]
     _check_lengths(n, y=y, sample_weight=sample_weight)
+    reference = None
     if estimator.n_rows is not None:
-        if estimator.n_rows != n:
+        if counted and estimator.n_rows != n:
             raise ValueError(sentence("n_rows", f"must be len(X) = {n} under replace_one", estimator.n_rows))
-        estimator.n_rows = len(fitted)
+        reference, estimator.n_rows = (max(size, 1) for size in part_sizes(estimator.n_rows, shares))
+    tested, fitted = secret_parts(split_source(estimator.rng), n, shares, estimator.neighbouring)
     fit_rows, fit_y, fit_weights = (_taken(column, fitted) for column in columns)
     model = estimator.fit(fit_rows, fit_y, sample_weight=fit_weights)
     with contextlib.suppress(TypeError):  # a list has no weak references
         FITTED[model] = weakref.ref(X)  # which holds the rows of the fit
     rows, outcomes, weights = (_taken(column, tested) for column in columns)
-    model.evaluation_ = _evaluation(model, rows, outcomes, weights, f"{apart} of {n} positions, by the seed {seed}")
+    split = f"{sizes[0]} of {n} rows" if counted else f"rows that a share of {share:g} was drawn for, one by one"
+    model.evaluation_ = _evaluation(model, rows, outcomes, weights, split, None if counted else reference)
     return model
 
 
@@ -53,9 +57,6 @@ def _check(estimator: Any, X: Any, person: Any) -> None:
     """Refuse what theorem 2 does not cover."""
     refuse_stream(X, "with `holdout`")
     bounds = as_bounds(estimator.bounds)
-    if estimator.neighbouring != "replace_one":
-        rule = "must be 'replace_one' with `holdout`: a row that goes would move the others to other positions"
-        raise ValueError(sentence("neighbouring", rule, estimator.neighbouring))
     if person is not None or estimator.person is not None or (bounds is not None and bounds.person is not None):
         rule = "must be None with `holdout`: a person may have rows in both parts"
         raise ValueError(sentence("person", rule, "persons", "Keep rows of other persons apart, and evaluate on them."))
@@ -79,7 +80,9 @@ def _taken(column: Any, places: Any) -> Any:
     return _safe_indexing(column, places) if table is None else table.take(places).native
 
 
-def _evaluation(model: Any, rows: Any, outcomes: Any, weights: Any, split: str) -> Evaluation | None:
+def _evaluation(
+    model: Any, rows: Any, outcomes: Any, weights: Any, split: str, reference: int | None
+) -> Evaluation | None:
     """The evaluation, which the statement of the fit pays for; None, with a warning, where it met a fault in the rows.
 
     The fit is paid for by then: a fault in the other rows must not lose it.
@@ -87,10 +90,13 @@ def _evaluation(model: Any, rows: Any, outcomes: Any, weights: Any, split: str) 
     eps = beside(model.privacy_.guarantee)
     try:
         evaluation = evaluate(model, rows, outcomes, eps=eps, sample_weight=weights, weight_bounds=model.weight_bounds,
-                         rng=model.rng)  # fmt: skip
+                         neighbouring=model.neighbouring, n_rows=reference, rng=model.rng)  # fmt: skip
     except Exception as error:
         warn(DataWarning(f"the model was not evaluated: {error}", "For the data holder: not private."), DataWarning)
         return None
-    fact = f"these are {split}, and the model was fitted to the others: together they lose the larger of both losses"
+    fact = (
+        f"these are {split}, by a secret split, and the model was fitted to the others: together they lose the larger "
+        "of both losses"
+    )
     statement = replace(evaluation.privacy_, assumptions=(*evaluation.privacy_.assumptions, fact))
     return replace(evaluation, privacy_=statement)

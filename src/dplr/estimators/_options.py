@@ -29,7 +29,6 @@ class FitOptions(Options, total=False):
 
     eps: Required[float]
     holdout: float | None
-    holdout_seed: int
 
 
 class ManyOptions(Options, total=False):

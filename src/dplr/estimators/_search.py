@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 
 from dplr._kit.keywords import suggests
-from dplr._kit.validation import check_choice, check_count, check_eps, sentence
+from dplr._kit.validation import check_choice, check_eps, sentence
 from dplr._kit.warnings import muted
 from dplr.bounds.declared import as_bounds
 from dplr.estimators._base import PrivateLinearModel
@@ -24,24 +23,15 @@ from dplr.fitting.outlook import warn_of_noise
 from dplr.fitting.planning import check_promise
 from dplr.fitting.pretraining import DISJOINT, check_other_rows
 from dplr.fitting.run import accounted
-from dplr.fitting.search import (
-    METHODS,
-    PARTITION,
-    PUBLIC,
-    SearchPlan,
-    check_relation,
-    cut,
-    plan_partition,
-    plan_stopping,
-)
+from dplr.fitting.search import METHODS, PARTITION, PUBLIC, SearchPlan, plan_partition, shares
 from dplr.fitting.units import refuse_units
 from dplr.ledger.budget import Budget
 from dplr.ledger.handle import as_ledger
 from dplr.mechanisms import as_mechanism
 from dplr.mechanisms.automatic import AUTO
 from dplr.noise import Source
-from dplr.privacy.search.counts import law_of
-from dplr.privacy.search.selection import SCORE_UNITS, choose
+from dplr.noise.splits import secret_parts
+from dplr.privacy.search.selection import choose
 from dplr.privacy.statement import PrivacyStatement
 
 # What a candidate may not change: it belongs to the promise, to the data or to the budget of the whole search.
@@ -49,15 +39,7 @@ _FIXED = (
     "eps", "delta", "neighbouring", "n_rows", "classes", "large_delta", "ledger", "rng", "progress", "person",
     "rows_per_person", "weight_bounds", "class_weight",
 )  # fmt: skip
-_FOLDS = 5
-
-
-class _Choice(NamedTuple):
-    """The position of the candidate that was taken, its model, and its noisy score in units if there is one."""
-
-    place: int
-    model: Any
-    noisy: int | None = None
+_FOLDS, _FOLDS_SEED = 5, 0  # of public rows
 
 
 class PrivateSearch(NotebookView, ChosenModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -76,26 +58,17 @@ class PrivateSearch(NotebookView, ChosenModel, MetaEstimatorMixin, BaseEstimator
         ``list(ParameterSampler(..., random_state=0))``. A candidate may change anything except eps, delta,
         neighbouring, n_rows, classes, class_weight, person, rows_per_person, weight_bounds, large_delta, ledger, rng
         and progress. Bounds must keep their target.
-    method : {"partition", "random_stopping", "public"}, default="partition"
+    method : {"partition", "public"}, default="partition"
         How a candidate is chosen.
 
         - `"partition"`: each candidate is fitted to a part of the rows of its own at the whole eps. One is taken by the
-          permute-and-flip on a last part (McKenna and Sheldon 2020). Under replace_one only.
-        - `"random_stopping"`: as often as a secret random number says, a candidate is drawn, fitted to all rows and
-          scored with noise. The best score wins (Liu and Talwar 2019; Papernot and Steinke 2022).
+          permute-and-flip on a last part (McKenna and Sheldon 2020). Which row is in which part is secret.
         - `"public"`: candidates are compared on public rows, and only the best is fitted to the private ones.
     scoring : {"errors", "squared_error"} or None, default=None
         None takes the score of the model: `"errors"`, the share of wrong labels, or `"squared_error"`, over the square
         of the width of the target's declared range. There is no other: a score must be bounded and private.
-    runs : float, default=10.0
-        Expected number of runs of random stopping, above 1.
-    shape : float, default=0.0
-        Shape of the law of that number, above -1: 0 logarithmic, 1 geometric, inf Poisson without 0. Pure fits cost 2 +
-        shape times a run. Poisson needs delta and Gaussian noise (`"ngd"`).
     public : tuple of (X, y) or None, default=None
         Rows for `"public"` that are disjoint from the private data and were not selected using it.
-    seed : int, default=0
-        What cuts rows into parts, and makes the noise of fits to public rows. It is public: no privacy rests on it.
 
     Attributes
     ----------
@@ -105,9 +78,6 @@ class PrivateSearch(NotebookView, ChosenModel, MetaEstimatorMixin, BaseEstimator
         Its parameters.
     best_index_ : int
         Their position among the candidates.
-    best_loss_ : float or None
-        Its noisy share of errors (or squared error) on the rows it was fitted to: the best of all runs, so a little too
-        good. None except with random stopping and a public number of rows.
     privacy_ : PrivacyStatement
         What is promised for the whole search.
     naive_cost_ : tuple of (float, float)
@@ -117,8 +87,7 @@ class PrivateSearch(NotebookView, ChosenModel, MetaEstimatorMixin, BaseEstimator
     Privacy
     -------
     All that is set by `fit` has together at most the loss that `privacy_` states (tuning.md). There is no
-    `cv_results_`: a score or a model of every candidate would be a release of its own. The number of runs is secret;
-    the time that `fit` takes depends on it, and must not be published.
+    `cv_results_`: a score or a model of every candidate would be a release of its own.
 
     See Also
     --------
@@ -144,19 +113,13 @@ class PrivateSearch(NotebookView, ChosenModel, MetaEstimatorMixin, BaseEstimator
         *,
         method: str = PARTITION,
         scoring: str | None = None,
-        runs: float = 10.0,
-        shape: float = 0.0,
         public: Any = None,
-        seed: int = 0,
     ) -> None:
         self.estimator = estimator
         self.candidates = candidates
         self.method = method
         self.scoring = scoring
-        self.runs = runs
-        self.shape = shape
         self.public = public
-        self.seed = seed
 
     def fit(self, X: Any, y: Any, **refused: Any) -> Self:
         """Search, and keep the chosen model.
@@ -199,34 +162,25 @@ class PrivateSearch(NotebookView, ChosenModel, MetaEstimatorMixin, BaseEstimator
     def _fit_private(self, X: Any, y: Any, candidates: list[tuple[Any, Any]], ledger: Budget) -> Self:
         """Plan, reserve all of it, check the values, then search."""
         eps = self.estimator.eps
-        # curves="auto" looks at n eps: of a partition that of a part
-        level = eps / (len(candidates) + 1) if self.method == PARTITION else eps
-        trials = [Trial.of(model, params, X, y, level) for model, params in candidates]
+        # curves="auto" looks at n eps, n of a part
+        trials = [Trial.of(model, params, X, y, eps / (len(candidates) + 1)) for model, params in candidates]
         check_same_target(trials)
         facts = [trial.ready.facts for trial in trials]
         check_promise([eps], facts[0], self.estimator.large_delta)
-        if self.method == PARTITION:
-            parts = cut(self._enough(len(trials[0].ready.memory.y), len(trials)), len(trials) + 1, self.seed)
-            plan = plan_partition(facts, [len(part) for part in parts[:-1]], eps, self.seed)
-            search: Any = functools.partial(_partition, trials, plan, parts, eps)
-        else:
-            plan = plan_stopping(facts, eps, law_of(self.runs, self.shape))
-            search = functools.partial(_random_stopping, trials, plan)
+        self._enough(len(trials[0].ready.memory.y), len(trials))
+        plan = plan_partition(facts, eps)
         warn_of_noise(trial_plan.outlook for trial_plan in plan.planned)
         source = self.estimator._source()
         plan = replace(plan, statement=replace(plan.statement, reproducible=source.reproducible))
 
-        def work() -> _Choice:
+        def work() -> tuple[int, Any]:
             check_all_values(trials, plan)
-            with muted(Warning):  # how often a warning is repeated would tell the number of runs
-                choice: _Choice = search(source)
-            return choice
+            with muted(Warning):  # which candidates warn would tell of rows that lie in one part
+                return _partition(trials, plan, eps, source)
 
-        choice = accounted(ledger, [plan.statement], source, work)
-        choice.model.privacy_, choice.model._searched = plan.of_choice(choice.model.privacy_), True
-        n_rows = facts[0].n_rows
-        loss = None if choice.noisy is None or n_rows is None else choice.noisy / (SCORE_UNITS * n_rows)
-        return self._take(choice.place, candidates, choice.model, plan.naive, loss)
+        place, model = accounted(ledger, [plan.statement], source, work)
+        model.privacy_, model._searched = plan.of_choice(model.privacy_), True
+        return self._take(place, candidates, model, plan.naive)
 
     def _fit_public(self, X: Any, y: Any, candidates: list[tuple[Any, Any]]) -> Self:
         """Compare the candidates on public rows, at the noise that they will have, then fit the best one."""
@@ -250,12 +204,14 @@ class PrivateSearch(NotebookView, ChosenModel, MetaEstimatorMixin, BaseEstimator
         model._facts = (f"parameters {_words(params)} were chosen among {comparison}",)
         model.fit(X, y)
         naive = len(trials) * model.privacy_.eps, len(trials) * model.privacy_.delta
-        return self._take(place, candidates, model, naive, None)
+        return self._take(place, candidates, model, naive)
 
     def _best_on_public(self, trials: list[Trial], eps: float, n_rows: int | None) -> int:
         """The candidate with the fewest errors over folds, each fit at the n eps of the private one."""
-        folds = cut(self._enough(len(trials[0].ready.memory.y), _FOLDS), _FOLDS, self.seed)
-        source, totals = Source(self.seed), [0] * len(trials)
+        rows = len(trials[0].ready.memory.y)
+        self._enough(rows, _FOLDS)
+        folds = np.array_split(np.random.default_rng(_FOLDS_SEED).permutation(rows), _FOLDS)
+        source, totals = Source(_FOLDS_SEED), [0] * len(trials)
         for fold in folds:
             training = np.setdiff1d(np.concatenate(folds), fold)
             scale = 1.0 if n_rows is None else n_rows / len(training)
@@ -275,15 +231,13 @@ class PrivateSearch(NotebookView, ChosenModel, MetaEstimatorMixin, BaseEstimator
             return len(X)
         return declared
 
-    def _enough(self, rows: int, parts: int) -> int:
+    def _enough(self, rows: int, parts: int) -> None:
         if rows < 2 * (parts + 1):
             raise ValueError(sentence("X", f"must have at least {2 * (parts + 1)} rows to be cut into parts", rows))
-        return rows
 
-    def _take(self, place: int, candidates: Any, model: Any, naive: tuple[float, float], loss: float | None) -> Self:
+    def _take(self, place: int, candidates: Any, model: Any, naive: tuple[float, float]) -> Self:
         self.best_estimator_: Any = model
         self.best_index_: int = place
-        self.best_loss_: float | None = loss
         self.best_params_: dict[str, Any] = dict(candidates[place][1])
         self.privacy_: PrivacyStatement = model.privacy_
         self.naive_cost_: tuple[float, float] = naive
@@ -296,9 +250,6 @@ class PrivateSearch(NotebookView, ChosenModel, MetaEstimatorMixin, BaseEstimator
             remedy = "Give an estimator of dplr, such as dplr.LogisticRegression, not fitted."
             raise TypeError(sentence("estimator", "must be an estimator of dplr", type(estimator).__name__, remedy))
         check_choice("method", self.method, METHODS)
-        check_count("seed", self.seed, minimum=0)
-        if self.method == PARTITION:  # before anybody counts rows
-            check_relation(estimator.neighbouring)
         if math.isinf(check_eps(estimator.eps)):
             remedy = "Without privacy take sklearn.model_selection.GridSearchCV."
             raise ValueError(sentence("eps", "must be finite in a private search", estimator.eps, remedy))
@@ -360,25 +311,15 @@ def _words(params: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {value!r}" for name, value in params.items())
 
 
-def _partition(trials: Sequence[Trial], plan: SearchPlan, parts: Sequence[Any], eps: float, source: Source) -> _Choice:
-    """Fit each candidate to its part, and choose on the last one (theorem 1)."""
-    models, losses, last = [], [], parts[-1]
-    for trial, planned, part in zip(trials, plan.planned, parts[:-1], strict=True):
-        models.append(trial.fit(trial.ready.take(part, len(part)), planned, source))
-        losses.append(cost(models[-1], trial.ready.take(last, len(last))))
+def _partition(trials: Sequence[Trial], plan: SearchPlan, eps: float, source: Source) -> tuple[int, Any]:
+    """Fit each candidate to its part, and choose on the last one (theorem 1): the position taken, and its model."""
+    first = trials[0].ready
+    parts = secret_parts(source, len(first.memory.y), shares(len(trials)), first.facts.neighbouring)
+    models = []
+    for trial, planned, part, size in zip(trials, plan.planned, parts, plan.sizes, strict=False):
+        models.append(trial.fit(trial.ready.take(part, size), planned, source))
+    losses = [
+        cost(model, trial.ready.take(parts[-1], plan.sizes[-1])) for model, trial in zip(models, trials, strict=True)
+    ]
     place = choose(losses, eps, source)
-    return _Choice(place, models[place])
-
-
-def _random_stopping(trials: Sequence[Trial], plan: SearchPlan, source: Source) -> _Choice:
-    """Fit and score a candidate as often as a secret number says; the first of the best noisy scores wins."""
-    assert plan.law is not None
-    best: _Choice | None = None
-    for _ in range(plan.law.draw(source)):
-        place = source.below(len(trials))
-        model = trials[place].fit(trials[place].ready, plan.planned[place], source)
-        noisy = cost(model, trials[place].ready) + int(source.laplace(plan.noise, 1)[0])
-        if best is None or best.noisy is None or noisy < best.noisy:
-            best = _Choice(place, model, noisy)
-    assert best is not None
-    return best
+    return place, models[place]

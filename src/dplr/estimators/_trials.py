@@ -54,6 +54,8 @@ class Trial:
 
 def cost(fitted: Any, ready: FitInput) -> int:
     """The loss of a fitted model on rows, in units: errors, or squared errors within the target's range."""
+    if not len(ready.memory.y):  # under add_remove a part may have no row
+        return 0
     prep = fitted._record.prep
     X = ready.memory.X.native if isinstance(ready.memory.X, Table) else ready.memory.X
     rows = prep.counted(np.ascontiguousarray(rows_to_predict(fitted, X, prep.layout)))

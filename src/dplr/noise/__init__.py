@@ -223,6 +223,12 @@ class Source:
             pieces.append(room[:count])
         return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
+    def words(self, size: int) -> NDArray[np.uint64]:
+        """Uniform numbers of 64 bits."""
+        out = np.empty(size, np.uint64)
+        self._sampler.words(out)
+        return out
+
     def below(self, bound: int) -> int:
         """Uniform on {0, ..., bound - 1}, exactly: fair bits, drawn again where they make a number too large."""
         bits = (check_count("bound", bound) - 1).bit_length()

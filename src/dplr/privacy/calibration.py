@@ -10,7 +10,7 @@ from fractions import Fraction
 from scipy import special
 
 from dplr._kit.validation import sentence
-from dplr.privacy.gaussian import gaussian_eps, gaussian_mu
+from dplr.privacy.gaussian import gaussian_mu
 
 # The sums are multiples of 2^-40: a finer release grid would gain nothing.
 SUM_EXPONENT = -40
@@ -148,23 +148,6 @@ def continuous_target(eps: float, delta: float, numbers: int, remedy: str = "Use
             return math.nextafter(eps - eta, 0.0), continuous_delta(delta, numbers)
     rule = f"and delta = {delta:g} are out of the range of Gaussian noise on {numbers} numbers"
     raise ValueError(sentence("eps", rule, eps, remedy))
-
-
-def discrete_eps(mu: float, delta: float, numbers: int) -> float:
-    """The eps at delta of that many discrete draws, the continuous ones of which are mu-GDP, rounded up.
-
-    The way back of `continuous_target`.
-    """
-    eps = gaussian_eps(mu, continuous_delta(delta, numbers))
-    if not numbers:
-        return eps
-    variance = 4.0**GAUSSIAN_BITS
-    for t in range(12, 60):
-        eta = numbers * (1 + t * t) / (24 * variance)
-        tail = math.log(2 * numbers) + eps + eta + float(special.log_ndtr(-t)) + numbers / (24 * variance)
-        if tail <= math.log(delta) + math.log(5e-7):
-            return math.nextafter(eps + eta, math.inf)
-    return math.inf
 
 
 def discrete_gaussian_mu(eps: float, delta: float, numbers: int) -> float:

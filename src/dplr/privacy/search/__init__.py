@@ -1,4 +1,1 @@
-"""Private choices among models: how often a search runs, what each run may cost, which model it takes. tuning.md.
-
-Private.
-"""
+"""A private choice among models: tuning.md. Private."""
