@@ -94,7 +94,7 @@ def _dplr_ledger(dplr, X, y):
     path = os.path.join(tempfile.mkdtemp(), "budget.ledger")
     ledger = dplr.Ledger(path, eps=5 * EPS)
     estimator = dplr.LogisticRegression(mechanism="fm", eps=EPS, ledger=ledger)
-    tools.cross_val_score(estimator, X, y, cv=tools.KFold(5), n_jobs=2)
+    tools.cross_val_score(estimator, X, y, cv=tools.KFold(5, shuffle=True), n_jobs=2)
     found = f"recorded {ledger.spent()}, left {ledger.remaining()}"
     say("five folds of eps 1 in two processes under a budget of 5", found)
     say("a sixth fit", outcome(lambda: estimator.fit(X, y)))

@@ -179,7 +179,6 @@ def test_a_model_that_was_in_a_client_before_says_nothing_of_it_alone():
 DOORS = {
     "fit": MODEL,
     "private search": dplr.PrivateSearch(MODEL, {"l2": [0.1, 1.0]}),
-    "random stopping": dplr.PrivateSearch(MODEL, {"l2": [0.1, 1.0]}, method="random_stopping"),
     "public search": dplr.PrivateSearch(MODEL, {"l2": [0.1, 1.0]}, method="public", public=(X[::2] / 2, Y[::2])),
     "baseline": DPME(eps=1.0, bounds=dplr.Bounds([(-1, 1)] * 2), classes=(0, 1)),
 }
