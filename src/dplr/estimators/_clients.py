@@ -420,15 +420,14 @@ def _check_folds(estimator: Any, variables: Locals) -> None:
 
 
 _TOO_MUCH = "moves other rows from fold to fold, so that the fits together spend more than the sum of their eps."
+_SHUFFLED = "Pass cv=KFold(5, shuffle=True), without a seed"
 _BY_A_RULE = "Pass a PredefinedSplit with the fold of each id by a public rule, such as a hash of the id."
 _CUTS = {
-    Cut.LABELS: f"Folds are cut by the labels (an integer `cv` does it too): one label {_TOO_MUCH} "
-    "Pass cv=KFold(5, shuffle=True), without a seed.",
+    Cut.LABELS: f"Folds are cut by the labels (an integer `cv` does it too): one label {_TOO_MUCH} {_SHUFFLED}.",
     Cut.POSITIONS: f"Folds are cut by position: one record more or less {_TOO_MUCH} "
     'Use neighbouring="replace_one", or a PredefinedSplit by public facts.',
     Cut.UNKNOWN: f"Folds are cut by a splitter that is not of scikit-learn, or by a list: if it looks at more than "
-    f"positions, one record {_TOO_MUCH} Pass cv=KFold(5, shuffle=True), without a seed, or a PredefinedSplit by public "
-    "facts.",
+    f"positions, one record {_TOO_MUCH} {_SHUFFLED}, or a PredefinedSplit by public facts.",
     Cut.GROUPS: f"Folds hold whole groups, and are cut by their number and their rows: one record of another group "
     f"{_TOO_MUCH} Pass a PredefinedSplit with the fold of each group by a public rule.",
     Cut.ROWS_OF_PERSONS: "Folds are cut by rows, so a person may lie in several of them, and one person with more rows "
