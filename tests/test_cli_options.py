@@ -41,7 +41,7 @@ classes = ["no", "yes"]
 
 ENTRIES = {
     "fit": "dplr.fit", "plan": "dplr.plan", "evaluate": "dplr.evaluate", "check": "dplr.check", "audit": "dplr.audit",
-    "plan_curve": "dplr.plan_curve", "plan_target": "dplr.plan_target", "plan_intervals": "dplr.plan_intervals",
+    "plan_curve": "dplr.plan_curve", "plan_target": "dplr.plan_target",
     "release_moments": "dplr.release_moments", "learn": "dplr.quantiles.release.planned", "Ledger": "dplr.Ledger",
     "read_rows": "dplr.cli._fit.read_rows", "expected_table": "dplr.cli._check.expected_table",
     "read_table": "dplr.rows.files.whole.read_table", "column_types": "dplr.rows.files.whole.column_types",

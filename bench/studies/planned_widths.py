@@ -79,7 +79,8 @@ def study(table: Population, eps: float, delta: float) -> list[dict[str, Any]]:
     real, unsaid = measured(table, eps, delta)
     plans = {}
     for how, assume in (("even", even(table)), ("codebook", dplr.Assumptions(**CODEBOOK[table.name]))):
-        plans[how] = {coef.name: coef for coef in dplr.plan_intervals(**facts, assume=assume).coefficients}
+        (point,) = dplr.plan_curve(**facts, assume=assume, intervals=True).points
+        plans[how] = {coef.name: coef for coef in point.intervals}
     return [
         {
             "table": table.name, "n": table.n, "eps": eps, "delta": delta, "coefficient": name,

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from dplr.moments.model import MomentModel
     from dplr.moments.release import release_moments
     from dplr.moments.released import ReleasedMoments
-    from dplr.planner import Assumptions, plan, plan_curve, plan_intervals, plan_target
+    from dplr.planner import Assumptions, plan, plan_curve, plan_target
     from dplr.privacy.statement import PrivacyStatement
     from dplr.problem.fit import History
     from dplr.problem.losses import Loss, margin_loss, residual_loss, smoothed_hinge
@@ -124,7 +124,6 @@ __all__ = [
     "margin_loss",
     "plan",
     "plan_curve",
-    "plan_intervals",
     "plan_target",
     "release_moments",
     "residual_loss",
@@ -190,7 +189,6 @@ _HOMES = {
     "margin_loss": "dplr.problem.losses",
     "plan": "dplr.planner",
     "plan_curve": "dplr.planner",
-    "plan_intervals": "dplr.planner",
     "plan_target": "dplr.planner",
     "release_moments": "dplr.moments.release",
     "residual_loss": "dplr.problem.losses",

@@ -53,11 +53,11 @@ def test_a_curve_is_printed_and_its_page_and_figures_are_written(folder):
 def test_a_target_has_the_answer_of_the_library():
     known = dplr.Bounds.from_toml("bounds.toml")
     assume = dplr.Assumptions(tables=2, signal=0.6, positive=0.3, seed=2)
-    wanted = dplr.plan_target(bounds=known, n_rows=900, mechanism="fm", target_error=0.28, assume=assume)
+    wanted = dplr.plan_target(bounds=known, n_rows=900, mechanism="fm", error=0.28, assume=assume)
     guesses = ("--signal", "0.6", "--positive", "0.3", "--seed", "2")
     assert str(wanted) in command(*PLAN, *guesses, "--n-rows", "900", "--target-error", "0.28").stdout
     wide = dplr.plan_target(
-        bounds=known, n_rows=900, mechanism="fm", target_width={"age": 0.1}, assume=dplr.Assumptions(tables=2)
+        bounds=known, n_rows=900, mechanism="fm", width={"age": 0.1}, assume=dplr.Assumptions(tables=2)
     )
     assert str(wide) in command(*PLAN, "--n-rows", "900", "--target-width", "age=0.1").stdout
 
@@ -79,7 +79,7 @@ def test_a_sample_is_read_and_named():
         (("--curve", "--sample", "public.csv"), "`--target` is required with --sample"),
         (("--target-width", "age"), "must be NAME=WIDTH"),
         (("--target-width", "1", "--target-width", "age=1"), "must have a NAME for each"),
-        (("--target-error", "0.01",), "`target_error` must be reached"),
+        (("--target-error", "0.01",), "`error` must be reached"),
         (("--curve", "--html", "none/a.html"), "cannot be written"),
     ],
 )  # fmt: skip
@@ -99,10 +99,10 @@ def test_intervals_answer_for_a_width_and_take_lists_shares_and_spreads(folder):
     guesses = ("--shares", "work=b:0.1", "--spread", "age=0.3,0.1", "--target-spread", "0.1")
     assume = dplr.Assumptions(tables=2, shares={"work": {"b": 0.1}}, spread={"age": [0.3, 0.1]}, target_spread=0.1)
     options = {"bounds": "numbers.toml", "model": "linear", "mechanism": "fm", "assume": assume}
-    table = dplr.plan_intervals(eps=[0.5, 1], n_rows=[9000], **options)
+    table = dplr.plan_curve(eps=[0.5, 1], n_rows=[9000], intervals=True, **options)
     asked = ("--intervals", "--several-eps", "0.5,1", "--several-rows", "9000")
     assert str(table) in command(*numbers, *guesses, *asked).stdout
-    easy = dplr.plan_intervals(n_rows=9000, target_width={"age": 1e6}, **options)
+    easy = dplr.plan_target(n_rows=9000, interval={"age": 1e6}, **options)
     assert (
         str(easy) in command(*numbers, *guesses, "--intervals", "--n-rows", "9000", "--target-width", "age=1e6").stdout
     )

@@ -209,7 +209,7 @@ def test_plan_and_statement_say_persons():
         dplr.plan(n_rows=150, bounds=BOUNDS, eps=20.0, mechanism="fm", person="id")
 
 
-@pytest.mark.parametrize("call", [dplr.plan_curve, dplr.plan_target, dplr.plan_intervals])
+@pytest.mark.parametrize("call", [dplr.plan_curve, dplr.plan_target])
 def test_simulations_refuse_factors_of_labels(call):
     with pytest.raises(TypeError, match=f"`class_weight` is no parameter of {call.__name__}. Public factors of labels"):
         call(n_rows=1000, bounds=BOUNDS, eps=1.0, class_weight={0: 1, 1: 2})

@@ -124,11 +124,11 @@ def test_planners_know_curves():
     assert "a at 100" in curve.columns
     auto = dplr.plan_curve(n_rows=3000, eps=[0.5], curves="auto", assume=dplr.Assumptions(tables=2), **facts)
     assert auto.columns == ("a", "b")
-    widths = dplr.plan_intervals(n_rows=30_000, eps=5.0, curves=4, **facts)
-    assert "a (line)" in [line.name for line in widths.coefficients]
+    widths = dplr.plan_curve(n_rows=30_000, eps=5.0, curves=4, intervals=True, **facts)
+    assert "a (line)" in [line.name for line in widths.points[0].intervals]
     with pytest.raises(ValueError, match="None or a number with a target"):
-        dplr.plan_target(target_error=20, n_rows=3000, curves="auto", **facts)
-    assert dplr.plan_target(target_error=20, n_rows=30_000, curves=4, **facts).value > 0
+        dplr.plan_target(error=20, n_rows=3000, curves="auto", **facts)
+    assert dplr.plan_target(error=20, n_rows=30_000, curves=4, **facts).value > 0
 
 
 def test_a_private_search_may_choose_between_a_line_and_curves():

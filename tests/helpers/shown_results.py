@@ -125,10 +125,12 @@ def widths():
     inf = float("inf")
     coefs = planner.Width(AGE, 0.25, 0.2, 0.0), planner.Width(WORK, 5.0, 4.0, 0.25), planner.Width("<b>", inf, 3.0, 1.0)
     merged = (planner.Width("<b>, c", 9.0, 3.0, 0.0),)
-    return planner.Widths(0.1, 2000, coefs, 8, (f"levels of {WORK} are even", "rows are even"), merged)
+    curve = result("Curve")
+    point = replace(curve.points[0], eps=0.1, n_rows=2000, intervals=coefs, merged=merged)
+    return replace(curve, points=(point,), assumptions=(f"levels of {WORK} are even", "rows are even"), fits=8)
 
 
-# Names of public classes, and one of each.
+# Names of public classes, and one of each; of some another one, which the words after "of" tell apart.
 RESULTS = {
     "Answer": lambda: planner.Answer(quantity="eps", value=0.02, low=0.015, high=0.026, target=0.4, expected=0.36,
                                      standard_error=0.044, what="share", assumptions=(f"{HOSTILE} matters",)),
@@ -155,10 +157,11 @@ RESULTS = {
     "PrivacyStatement": lambda: linear().privacy_,
     "ReleasedMoments": moments,
     "Summary": lambda: linear().summary(),
-    "WidthAnswer": lambda: planner.WidthAnswer(quantity="eps", value=0.1, missed=0.09, target={AGE: 0.2},
-                                               widths=result("Widths")),
-    "WidthTable": lambda: planner.WidthTable((result("Widths"), replace(result("Widths"), eps=0.2))),
-    "Widths": widths,
+    "Answer of intervals": lambda: replace(result("Answer"), low=0.09, what=f"widths of {AGE} 0.2",
+                                           curve=result("Curve of intervals")),
+    "Curve of intervals at two points": lambda: replace(result("Curve of intervals"),
+                                                        points=2 * result("Curve of intervals").points),
+    "Curve of intervals": widths,
 }  # fmt: skip
 
 

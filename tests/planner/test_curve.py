@@ -211,7 +211,7 @@ def test_public_coefficients_need_a_sample():
 
 def test_private_rows_have_no_way_in():
     """No plan takes rows beside those that are declared public."""
-    for call in (dplr.plan, dplr.plan_curve, dplr.plan_target, dplr.plan_intervals):
+    for call in (dplr.plan, dplr.plan_curve, dplr.plan_target):
         for name in ("X", "data", "rows"):
             with pytest.raises(TypeError, match=f"`{name}` is no parameter of {call.__name__}\\."):
                 call(n_rows=10, n_features=1, eps=1.0, **{name: np.ones((10, 1))})
@@ -302,15 +302,14 @@ def test_what_only_a_simulation_uses_is_refused_elsewhere():
 
 OWN = {
     dplr.plan: ["class_weight"],
-    dplr.plan_curve: ["assume", "progress"],
-    dplr.plan_target: ["assume", "target_error", "target_width"],
-    dplr.plan_intervals: ["assume", "target_width"],
+    dplr.plan_curve: ["assume", "progress", "intervals"],
+    dplr.plan_target: ["assume", "error", "width", "interval"],
 }
 
 
 @pytest.mark.parametrize("call", OWN, ids=lambda call: call.__name__)
 def test_what_belongs_to_one_plan_alone_is_no_parameter_of_the_others(call):
-    flags = {name for names in OWN.values() for name in names} | {"curve", "intervals"}
+    flags = {name for names in OWN.values() for name in names} | {"curve"}
     for name in sorted(flags - {*OWN[call]}):
         with pytest.raises(TypeError, match=f"`{name}` is no parameter of {call.__name__}\\."):
             call(n_rows=10, n_features=1, eps=1.0, **{name: None})

@@ -8,6 +8,7 @@ import pytest
 
 import dplr
 from dplr.fitting.facts import public_facts
+from dplr.planner.intervals import all_silent, silent_of
 from dplr.planner.laws import laws_of
 from dplr.planner.merging import merging
 from dplr.planner.widths import measure_of, silence_of
@@ -17,9 +18,13 @@ FACTS = {"bounds": BOUNDS, "model": "linear", "mechanism": "fm"}
 ASSUME = dplr.Assumptions(tables=2, fits=2)
 
 
+def planned(**facts):
+    return dplr.plan_curve(intervals=True, **{**FACTS, "assume": ASSUME, **facts})
+
+
 def widths(**facts):
-    found = dplr.plan_intervals(**{**FACTS, "assume": ASSUME, **facts})
-    return {each.name: each for each in found.coefficients}
+    (point,) = planned(**facts).points
+    return {each.name: each for each in point.intervals}
 
 
 def test_the_expected_width_is_that_of_fits_of_such_rows():
@@ -47,86 +52,102 @@ def test_widths_fall_with_rows_and_with_eps_and_never_below_those_without_privac
 
 
 def test_where_noise_drowns_the_rows_the_planner_says_so():
-    found = dplr.plan_intervals(**FACTS, n_rows=200, eps=0.1, assume=ASSUME)
-    assert all(math.isinf(each.width) and each.unsaid == 1 for each in found.coefficients)
+    found = planned(n_rows=200, eps=0.1)
+    assert all(math.isinf(each.width) and each.unsaid == 1 for each in found.points[0].intervals)
     assert "cannot say" in str(found)
 
 
-def test_a_mechanism_without_intervals_and_a_missing_number_of_rows_are_refused():
+def test_a_mechanism_without_intervals_is_refused():
     with pytest.raises(ValueError, match="what confidence intervals need; got 'objective'"):
-        dplr.plan_intervals(**{**FACTS, "mechanism": "objective"}, n_rows=1000, eps=1.0)
-    with pytest.raises(ValueError, match="`n_rows` is required"):
-        dplr.plan_intervals(**FACTS, eps=1.0, neighbouring="add_remove")
-    with pytest.raises(TypeError, match="`curve`"):
-        dplr.plan_intervals(**FACTS, eps=1.0, n_rows=1000, curve=True)
+        planned(mechanism="objective", n_rows=1000, eps=1.0)
+    with pytest.raises(ValueError, match="what confidence intervals need; got 'objective'"):
+        dplr.plan_target(**{**FACTS, "mechanism": "objective"}, n_rows=1000, interval={"age": 1.0})
+    with pytest.raises(TypeError, match="`intervals` must be"):
+        dplr.plan_curve(**FACTS, n_rows=1000, eps=1.0, intervals="yes")
 
 
 def test_lists_make_a_table_of_the_same_widths():
-    table = dplr.plan_intervals(**FACTS, eps=[2.0, 1.0], n_rows=[20_000, 40_000], assume=ASSUME)
-    assert [(each.n_rows, each.eps) for each in table.settings] == [
+    table = planned(eps=[2.0, 1.0], n_rows=[20_000, 40_000])
+    assert [(each.n_rows, each.eps) for each in table.points] == [
         (20_000, 1.0), (20_000, 2.0), (40_000, 1.0), (40_000, 2.0),
     ]  # fmt: skip
-    assert (
-        table.settings[0].coefficients
-        == dplr.plan_intervals(**FACTS, eps=1.0, n_rows=20_000, assume=ASSUME).coefficients
-    )
+    assert table.points[0].intervals == tuple(widths(eps=1.0, n_rows=20_000).values())
     frame = table.to_frame()
-    assert frame.shape == (16, 7)
+    assert len(frame) == 4
     assert list(frame.columns) == list(table.records()[0])
+    assert frame["width: age"].tolist() == [each.intervals[0].width for each in table.points]
+    assert {"width without privacy: work=b", "unsaid: (intercept)"} < {*frame.columns}
+    assert "width: age" in table.csv_text()
     assert "40,000 rows, eps 2" in str(table)
+
+
+def test_points_with_intervals_have_the_errors_of_a_curve_without_them():
+    options = {"eps": [1.0], "n_rows": [20_000], "delta": [1e-6]}
+    (point,) = planned(**options).points
+    (bare,) = dplr.plan_curve(**FACTS, assume=ASSUME, **options).points
+    assert bare == replace(point, intervals=(), merged=())
+    assert not bare.all_silent
+
+
+def test_several_deltas_are_named_and_auto_is_what_a_fit_takes():
+    facts = {"bounds": BOUNDS, "model": "linear", "aim": "coefficients", "assume": ASSUME, "eps": 1.0, "n_rows": 20_000}
+    curve = dplr.plan_curve(intervals=True, delta=[0.0, 1e-6], **facts)
+    assert [(point.delta, point.auto) for point in curve.points] == [(0.0, True), (1e-6, True)]
+    assert "20,000 rows, eps 1, delta 1e-06" in str(curve)
 
 
 def test_the_smallest_eps_for_a_width_meets_it_and_little_less_does_not():
     goal = {"age": 0.12}
-    least = dplr.plan_intervals(**FACTS, n_rows=20_000, target_width=goal, assume=ASSUME)
-    assert (least.quantity, least.widths.eps) == ("eps", least.value)
-    assert least.value / 1.06 < least.missed < least.value
+    least = dplr.plan_target(**FACTS, n_rows=20_000, interval=goal, assume=ASSUME)
+    (point,) = least.curve.points
+    assert (least.quantity, point.eps, point.n_rows) == ("eps", least.value, 20_000)
+    assert least.value / 1.06 < least.low < least.value == least.high
+    assert least.expected == point.intervals[0].width / 0.12
     assert widths(n_rows=20_000, eps=least.value)["age"].width <= 0.12
-    assert widths(n_rows=20_000, eps=least.missed)["age"].width > 0.12
+    assert widths(n_rows=20_000, eps=least.low)["age"].width > 0.12
 
 
 @pytest.mark.thorough
 def test_the_fewest_rows_for_a_width_meet_it_and_little_less_does_not():
-    fewest = dplr.plan_intervals(**FACTS, eps=1.0, target_width={"age": 0.12}, assume=ASSUME)
+    fewest = dplr.plan_target(**FACTS, eps=1.0, interval={"age": 0.12}, assume=ASSUME)
     assert fewest.quantity == "n_rows"
     assert widths(n_rows=int(fewest.value), eps=1.0)["age"].width <= 0.12
-    assert widths(n_rows=int(fewest.missed), eps=1.0)["age"].width > 0.12
+    assert widths(n_rows=int(fewest.low), eps=1.0)["age"].width > 0.12
     assert "Smallest number of rows" in str(fewest)
-    easy = dplr.plan_intervals(**FACTS, n_rows=20_000, target_width={"age": 1e6}, assume=ASSUME)
-    assert easy.missed < easy.value < 1
+    easy = dplr.plan_target(**FACTS, n_rows=20_000, interval={"age": 1e6}, assume=ASSUME)
+    assert easy.low < easy.value < 1
 
 
 def test_coefficients_that_will_be_unsaid_are_named():
     bounds = dplr.Bounds({"work": {"levels": ["a", "b", "rare"], "reference": "a"}}, target=(0.0, 100.0))
     assume = dplr.Assumptions(tables=2, shares={"work": {"rare": 0.001}})
-    plan = dplr.plan_intervals(
-        bounds=bounds, model="linear", mechanism="fm", n_rows=20_000, eps=1.0, delta=1e-6, assume=assume
-    )
-    assert plan.silent == ("work=rare",)
+    plan = planned(bounds=bounds, n_rows=20_000, eps=1.0, delta=1e-6, assume=assume)
+    assert plan.points[0].silent == ("work=rare",)
     assert "Cannot say in 100% of fits: work=rare. Merge rare levels, leave columns out" in str(plan)
-    assert "Cannot say in" not in str(dplr.plan_intervals(**FACTS, n_rows=20_000, eps=1.0, assume=ASSUME))
+    assert "Cannot say in" not in str(planned(n_rows=20_000, eps=1.0))
 
 
 @pytest.mark.parametrize(
     ("options", "error", "said"),
     [
-        ({"eps": 1.0}, ValueError, "`n_rows` is required without target_width"),
-        ({"n_rows": 900}, ValueError, "`eps` is required without target_width"),
+        ({"n_rows": 900}, ValueError, "`eps` is required with intervals"),
         ({"eps": [], "n_rows": 900}, ValueError, "`eps` must hold at least one value"),
-        ({"eps": [1.0] * 20 + [2.0], "n_rows": list(range(1, 99))}, ValueError, "at most 100 settings"),
-        ({"eps": 1.0, "n_rows": 900, "target_width": {"age": 1}}, ValueError, "or eps must be given with a target"),
-        ({"n_rows": 900, "target_width": 3.0}, TypeError, "`target_width` must be a mapping"),
-        ({"n_rows": 900, "target_width": {"agee": 1}}, ValueError, "must name coefficients"),
-        ({"n_rows": 900, "target_width": {"age": 0}}, ValueError, "must be positive"),
-        ({"n_rows": 900, "target_width": {"age": 1e-4}}, ValueError, r"reached with an eps of up to 10; .*age .*rows"),
-        ({"eps": 0.01, "target_width": {"age": 1e-4}}, ValueError, r"reached with up to .*Assumptions\(rows="),
-        ({"n_rows": 900, "target_width": {"age": 1}, "curves": "auto"}, ValueError, "give a number of knots"),
-        ({"eps": 1.0, "delta": 0.02, "target_width": {"age": 0.5}}, ValueError, "`delta` must be below 1/n"),
+        ({"eps": [1.0] * 20 + [2.0], "n_rows": list(range(1, 999))}, ValueError, "at most 400 points"),
+        ({"eps": 1.0, "n_rows": 900, "interval": {"age": 1}}, ValueError, "or eps must be given with a target"),
+        ({"n_rows": 900, "interval": 3.0}, TypeError, "`interval` must be a mapping"),
+        ({"n_rows": 900, "interval": {}}, ValueError, "`interval` must name coefficients"),
+        ({"n_rows": 900, "interval": {"agee": 1}}, ValueError, "must name coefficients"),
+        ({"n_rows": 900, "interval": {"age": 0}}, ValueError, "must be positive"),
+        ({"n_rows": 900, "interval": {"age": 1e-4}}, ValueError, r"reached with an eps of up to 10; .*age .*rows"),
+        ({"eps": 0.01, "interval": {"age": 1e-4}}, ValueError, r"reached with up to .*Assumptions\(rows="),
+        ({"n_rows": 900, "interval": {"age": 1}, "curves": "auto"}, ValueError, "give a number of knots"),
+        ({"eps": 1.0, "delta": 0.02, "interval": {"age": 0.5}}, ValueError, "`delta` must be below 1/n"),
     ],
 )
 def test_what_breaks_a_rule_is_refused_by_name(options, error, said):
+    ask = dplr.plan_target if "interval" in options else planned
     with pytest.raises(error, match=said):
-        dplr.plan_intervals(**FACTS, assume=dplr.Assumptions(tables=2, rows=3000), **options)
+        ask(**FACTS | options, assume=dplr.Assumptions(tables=2, rows=3000))
 
 
 RACES = ["w", "b", "x", "y", "z"]
@@ -137,22 +158,23 @@ MERGED = {"other": ["x", "y", "z"]}
 def of_races(shares=None, eps=1.0, **declared):
     bounds = dplr.Bounds({"age": (18, 99), "race": {"levels": RACES, **declared}}, target=(0.0, 100.0))
     assume = dplr.Assumptions(tables=2, shares=shares)
-    return dplr.plan_intervals(**{**FACTS, "bounds": bounds, "assume": assume}, n_rows=20_000, eps=eps, delta=1e-6)
+    return planned(bounds=bounds, assume=assume, n_rows=20_000, eps=eps, delta=1e-6)
 
 
 def test_a_plan_says_what_merging_silent_levels_buys_and_so_it_is_with_them_merged():
     plan = of_races(RARE, 0.5)
-    assert plan.silent == ("race=x", "race=y", "race=z")
-    (merged,) = plan.merged
+    (point,) = plan.points
+    assert point.silent == ("race=x", "race=y", "race=z")
+    (merged,) = point.merged
     assert merged.name == "race=x or y or z"
     assert math.isfinite(merged.width)
     assert f"Merged into one level, race=x or y or z: {merged.width:.3g}, " in str(plan)
     by_value = {"race": dict(zip(RACES, RARE["race"], strict=True))}
-    coarser = of_races(by_value, 0.5, merge=MERGED)
+    (coarser,) = of_races(by_value, 0.5, merge=MERGED).points
     assert coarser.merged == coarser.silent == ()
-    (other,) = [each for each in coarser.coefficients if each.name == "race=other"]
+    (other,) = [each for each in coarser.intervals if each.name == "race=other"]
     assert (other.width, other.plain) == (merged.width, merged.plain)
-    assert of_races(None, 0.5, missing="z").merged == ()  # nobody declared a share
+    assert of_races(None, 0.5, missing="z").points[0].merged == ()  # nobody declared a share
 
 
 def test_silent_levels_are_merged_with_the_values_of_groups_and_what_is_missing():
@@ -178,11 +200,11 @@ def test_a_least_share_is_that_of_every_level_but_the_first_and_merged_levels_ha
 
 
 def test_a_table_that_will_say_nothing_says_so():
-    silent = of_races(eps=0.01)
+    (silent,) = of_races(eps=0.01).points
     assert silent.all_silent
-    *slopes, intercept = silent.coefficients
-    assert replace(silent, coefficients=(*slopes, replace(intercept, unsaid=0.0))).all_silent
-    assert not of_races(RARE, 0.5).all_silent
+    *slopes, intercept = silent.intervals
+    assert all_silent([*slopes, replace(intercept, unsaid=0.0)])
+    assert not of_races(RARE, 0.5).points[0].all_silent
 
 
 def test_silence_is_that_of_the_widths_and_there_is_none_without_intervals():
@@ -190,7 +212,7 @@ def test_silence_is_that_of_the_widths_and_there_is_none_without_intervals():
     facts = public_facts(bounds=bounds, model="linear", mechanism="fm")
     assume = dplr.Assumptions(tables=3)
     found = silence_of(facts, 0.5, 20_000, assume)
-    assert found.fits == 3
-    assert found.silent == measure_of(facts, 0.5, 20_000, assume).at(0.5, 20_000).silent != ()
+    usual = measure_of(facts, 0.5, 20_000, assume).at(0.5, 20_000)
+    assert [each.name for each in silent_of(found)] == [each.name for each in silent_of(usual)] != []
     assert silence_of(public_facts(bounds=bounds, model="linear", mechanism="objective"), 0.5, 20_000, assume) is None
     assert silence_of(facts, math.inf, 20_000, assume) is None

@@ -129,11 +129,11 @@ def test_a_rare_level_and_a_narrow_number_have_wider_planned_intervals():
     bounds = dplr.Bounds({"gain": (0, 1000), "work": {"levels": ["a", "b", "c"]}}, target=(0, 10))
 
     def widths(**assume):
-        plan = dplr.plan_intervals(
-            bounds=bounds, model="linear", mechanism="fm", eps=1.0, n_rows=20_000,
+        curve = dplr.plan_curve(
+            bounds=bounds, model="linear", mechanism="fm", eps=1.0, n_rows=20_000, intervals=True,
             assume=dplr.Assumptions(tables=2, **assume),
         )  # fmt: skip
-        return {coef.name: coef for coef in plan.coefficients}
+        return {coef.name: coef for coef in curve.points[0].intervals}
 
     usual, rare = widths(), widths(spread={"gain": 0.05}, shares={"work": [0.9, 0.08, 0.02]})
     assert rare["gain"].width > 3 * usual["gain"].width

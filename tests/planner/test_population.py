@@ -200,5 +200,6 @@ def test_counts_are_poisson_with_the_mean_and_the_share_that_are_assumed(target_
     # Poisson counts of mean m beside a share s that columns explain have the variance m / (1 - s).
     assert np.var(y) == pytest.approx(mean / 0.6, rel=0.08)
     assert f"the counts are Poisson, and {mean:.3g} in the mean" in made.facts
-    plan = dplr.plan_intervals(bounds=bounds, n_rows=5000, model="poisson", mechanism="score", eps=5.0, delta=1e-6)
+    options = {"model": "poisson", "mechanism": "score", "eps": 5.0, "delta": 1e-6, "intervals": True}
+    plan = dplr.plan_curve(bounds=bounds, n_rows=5000, **options)
     assert "the counts are Poisson, and 2.5 in the mean" in str(plan)

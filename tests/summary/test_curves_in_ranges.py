@@ -42,5 +42,6 @@ def test_the_line_is_no_average_slope_without_an_intercept():
 def test_widths_of_intervals_are_planned_where_fits_narrow_a_line():
     bounds = dplr.Bounds([{"lower": 0, "upper": 100, "knots": KNOTS}, (0, 10)], target=(0, 5))
     options = {"model": "linear", "mechanism": "fm", "eps": 5.0, "n_rows": 20_000, "ranges": "on"}
-    names = [width.name for width in dplr.plan_intervals(bounds=bounds, **options).coefficients]
+    (point,) = dplr.plan_curve(bounds=bounds, intervals=True, **options).points
+    names = [width.name for width in point.intervals]
     assert names[:2] == ["column 0 (line)", "column 0 at 30"]

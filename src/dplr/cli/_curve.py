@@ -143,18 +143,17 @@ def simulated(
 ) -> None:
     """Simulate a curve, print it, and write the page and the figures; in its place a target, or intervals.
 
-    `target` holds parameters of `dplr.plan_target`, or with `intervals` of `dplr.plan_intervals`.
+    `target` holds parameters of `dplr.plan_target`, or lists for `dplr.plan_curve` with `intervals`.
     """
     import dplr
 
     guesses = assumed(options, facts["bounds"])
     with blamed(USAGE):
         facts = {**facts, "assume": dplr.Assumptions(sample=sample, **guesses)}
-        if target or intervals:
-            question: Callable[..., Any] = dplr.plan_intervals if intervals else dplr.plan_target
-            click.echo(visible(str(question(**{**facts, **target}))))
+        if {"error", "interval", "width"} & {*target}:
+            click.echo(visible(str(dplr.plan_target(**facts, **target))))
             return
-        curve = dplr.plan_curve(**facts, progress=bars_wanted(None))
+        curve = dplr.plan_curve(**{**facts, **target}, intervals=intervals, progress=bars_wanted(None))
     click.echo(visible(str(curve)))
     if options["csv_path"] is not None:
         write(options["csv_path"], curve.csv_text().encode())

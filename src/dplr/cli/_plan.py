@@ -97,8 +97,8 @@ def plan(
         del units["sample_weight"]
         facts = {**parameters, **units, "n_rows": n_rows, "bounds": column_bounds, "public": tables["public"]}
         if curve or searched or intervals:
-            goals: dict[str, Any] = {"target_width": widths(target_width)} if searched else {}
-            goals |= lists if intervals else {"target_error": target_error} if searched else {}
+            goals: dict[str, Any] = {"interval" if intervals else "width": widths(target_width)} if searched else {}
+            goals |= lists if intervals else {"error": target_error} if searched else {}
             simulated(facts, simulation, tables["sample"], goals, intervals)
             return
         with blamed(USAGE), muted(dplr.UtilityWarning):  # the plan shows it

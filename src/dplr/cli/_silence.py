@@ -38,17 +38,22 @@ def expected_table(parameters: dict[str, Any], n_rows: int | None) -> Widths | N
 def check_table(parameters: dict[str, Any], n_rows: int | None) -> None:
     """Of a fit that is for its table: warn of lines that will be silent, and refuse it where all of them will be."""
     table = expected_table(parameters, n_rows) if parameters["aim"] == AIMS[1] else None
-    if table is None or not table.silent:
+    if table is None:
         return
-    (warning,) = table.warning
-    if table.all_silent:
+    from dplr.planner.intervals import all_silent, warning_of
+
+    warning = warning_of(table)
+    if warning and all_silent(table):
         remedy = "A fit with --mechanism and without --aim is not refused."
         raise Refused(f"the table would say nothing. {warning} {_BASIS} Nothing was spent. {remedy}", USAGE)
-    note(f"Warning: {warning} {_BASIS}")
+    if warning:
+        note(f"Warning: {warning} {_BASIS}")
 
 
 def lines_of(table: Widths | None) -> list[str]:
     """Sentences on what a table will say."""
     if table is None:
         return ["A fit with these options has no confidence intervals: `--aim coefficients` asks for them."]
-    return [*(table.warning or ("No line of the table is expected to be silent.",)), _BASIS]
+    from dplr.planner.intervals import warning_of
+
+    return [warning_of(table) or "No line of the table is expected to be silent.", _BASIS]

@@ -1,13 +1,13 @@
 """Plans of fits, before any data are read: what they would release, and by simulation how good they would be.
 
-A plan is a function of public facts. A curve, the answer to a target and expected widths also simulate fits of tables
-that are made up: only these load scikit-learn.
+A plan is a function of public facts. A curve and the answer to a target also simulate fits of tables that are made up:
+only these load scikit-learn.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Unpack, overload
+from typing import Unpack
 
 from dplr._kit.keywords import suggests
 from dplr._kit.options import documented
@@ -23,10 +23,9 @@ from dplr.mechanisms.automatic import AUTO
 from dplr.mechanisms.protocol import MechanismLike
 from dplr.planner.assumptions import Assumptions, check_assumptions
 from dplr.planner.curve import Curve, Point
-from dplr.planner.least import WidthAnswer, least_of
+from dplr.planner.intervals import Width
 from dplr.planner.sweep import counts_of, curve_of, deltas_of, levels_of
 from dplr.planner.target import Answer, answer_of
-from dplr.planner.widths import Width, Widths, WidthTable, widths_of
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import Loss
 from dplr.problem.plan import Plan
@@ -37,12 +36,8 @@ __all__ = [
     "Curve",
     "Point",
     "Width",
-    "WidthAnswer",
-    "WidthTable",
-    "Widths",
     "plan",
     "plan_curve",
-    "plan_intervals",
     "plan_target",
 ]
 
@@ -110,9 +105,8 @@ def plan(
 
     See Also
     --------
-    dplr.plan_curve : Simulates many fits.
+    dplr.plan_curve : Simulates many fits, and their confidence intervals.
     dplr.plan_target : Searches for the smallest eps, or the fewest rows.
-    dplr.plan_intervals : Simulates confidence intervals.
     dplr.fit : Makes the fit.
     dplr.Ledger.price : What a plan would cost a ledger.
     dplr.utility : Bounds of the error that are proved.
@@ -168,6 +162,7 @@ def plan_curve(
     n_rows: int | Sequence[int],
     eps: float | Sequence[float] | None = None,
     delta: float | Sequence[float] = 0.0,
+    intervals: bool = False,
     large_delta: bool = False,
     assume: Assumptions | None = None,
     progress: bool = False,
@@ -184,6 +179,10 @@ def plan_curve(
     delta : float or list of float, default=0.0
         What is added to what the factor exp(eps) allows, in [0, 1). A single number has 0 beside it; 0 itself has a
         power of ten far below 1/n_rows.
+    intervals : bool, default=False
+        Whether the confidence intervals of coefficients are simulated too: their expected widths, with privacy and
+        without, and which most fits will not bound. `eps`, `n_rows` and `delta` then have no usual values beside them,
+        ``mechanism="auto"`` stands for what a fit takes, and the mechanism must release what intervals need.
     assume : dplr.Assumptions or None, default=None
         What a simulation assumes of the rows; None for the defaults of `Assumptions`.
     progress : bool, default=False
@@ -221,18 +220,28 @@ def plan_curve(
     >>> curve = dplr.plan_curve(n_rows=2000, n_features=2, eps=[0.1, 1.0])
     >>> sorted({point.mechanism for point in curve.points})
     ['fm', 'ngd', 'objective', 'output', 'score']
+
+    How wide will intervals be?
+
+    >>> bounds = dplr.Bounds({"age": (18, 99)}, target=(0, 100))
+    >>> options = {"bounds": bounds, "model": "linear", "mechanism": "fm", "intervals": True}
+    >>> (point,) = dplr.plan_curve(n_rows=20_000, eps=1.0, **options).points
+    >>> point.intervals[0].width > point.intervals[0].plain, point.silent
+    (True, ())
     """
-    public, assume, counts = public_facts(**facts), check_assumptions(assume), counts_of(n_rows)
-    track = bars if check_flag("progress", progress) else silent
-    return curve_of(public, levels_of(eps), deltas_of(delta, counts[-1]), counts, assume, large_delta, track)
+    intervals, track = check_flag("intervals", intervals), bars if check_flag("progress", progress) else silent
+    public, assume, counts = public_facts(**facts), check_assumptions(assume), counts_of(n_rows, intervals)
+    levels, deltas = levels_of(eps, intervals), deltas_of(delta, max(counts, default=1), intervals)
+    return curve_of(public, levels, deltas, counts, assume, large_delta, track, intervals)
 
 
 @documented
 @takes_facts
 def plan_target(
     *,
-    target_error: float | None = None,
-    target_width: float | Mapping[str, float] | None = None,
+    error: float | None = None,
+    width: float | Mapping[str, float] | None = None,
+    interval: Mapping[str, float] | None = None,
     eps: float | None = None,
     n_rows: int | None = None,
     delta: float = 0.0,
@@ -244,11 +253,15 @@ def plan_target(
 
     Parameters
     ----------
-    target_error : float or None, default=None
-        An expected error (share of wrong answers, or root mean squared error of a numeric target).
-    target_width : float, mapping or None, default=None
-        In its place the distance of coefficients from those without privacy: a mapping of their names to widths in the
+    error : float or None, default=None
+        An expected error (share of wrong answers, or root mean squared error of a numeric target). One of `error`,
+        `width` and `interval` must be given.
+    width : float, mapping or None, default=None
+        The distance of coefficients from those without privacy: a mapping of their names to widths in the
         user's units, or a number for the root mean square over columns, each across its bounds.
+    interval : mapping or None, default=None
+        Names of coefficients and the widths that their confidence intervals shall have at most, in the user's units;
+        the mechanism must release what intervals need.
     eps : float or None, default=None
         Privacy loss, above 0, where the fewest rows are wanted.
     n_rows : int or None, default=None
@@ -281,96 +294,10 @@ def plan_target(
     --------
     >>> import dplr
     >>> bounds = dplr.Bounds({"age": (18, 99), "hours": (0, 80)}, target=("no", "yes"))
-    >>> answer = dplr.plan_target(target_error=0.4, n_rows=2000, bounds=bounds, mechanism="fm")
+    >>> answer = dplr.plan_target(error=0.4, n_rows=2000, bounds=bounds, mechanism="fm")
     >>> answer.quantity, answer.expected <= answer.target
     ('eps', True)
     """
     public, assume = public_facts(n_rows=n_rows, delta=delta, **facts), check_assumptions(assume)
     level = None if eps is None else check_eps(eps)
-    return answer_of(public, level, target_error, target_width, assume, large_delta)
-
-
-@overload
-def plan_intervals(
-    *, eps: float, n_rows: int, delta: float = ..., large_delta: bool = ..., assume: Assumptions | None = ...,
-    **facts: Unpack[Facts],
-) -> Widths: ...  # fmt: skip
-@overload
-def plan_intervals(
-    *, eps: Sequence[float], n_rows: int | Sequence[int], delta: float = ..., large_delta: bool = ...,
-    assume: Assumptions | None = ..., **facts: Unpack[Facts],
-) -> WidthTable: ...  # fmt: skip
-@overload
-def plan_intervals(
-    *, eps: float, n_rows: Sequence[int], delta: float = ..., large_delta: bool = ...,
-    assume: Assumptions | None = ..., **facts: Unpack[Facts],
-) -> WidthTable: ...  # fmt: skip
-@overload
-def plan_intervals(
-    *, target_width: Mapping[str, float], eps: float | None = ..., n_rows: int | None = ..., delta: float = ...,
-    large_delta: bool = ..., assume: Assumptions | None = ..., **facts: Unpack[Facts],
-) -> WidthAnswer: ...  # fmt: skip
-@documented
-@takes_facts
-def plan_intervals(
-    *,
-    eps: float | Sequence[float] | None = None,
-    n_rows: int | Sequence[int] | None = None,
-    target_width: Mapping[str, float] | None = None,
-    delta: float = 0.0,
-    large_delta: bool = False,
-    assume: Assumptions | None = None,
-    **facts: Unpack[Facts],
-) -> Widths | WidthTable | WidthAnswer:
-    """How wide the confidence intervals of coefficients will be, by simulation, and which will say nothing.
-
-    Parameters
-    ----------
-    eps : float, list of float or None, default=None
-        Privacy loss, above 0, or several. None where the smallest eps for a width is wanted.
-    n_rows : int, list of int or None, default=None
-        Number of records, or of persons with `person`, or several; under add_remove a public guess of it. None where
-        the fewest rows for a width are wanted.
-    target_width : mapping or None, default=None
-        Names of coefficients and the widths that their intervals shall have at most, in the user's units: the answer is
-        the smallest eps for `n_rows`, from 0.01 to 10, or the fewest rows for `eps`, up to as many as are simulated.
-    assume : dplr.Assumptions or None, default=None
-        What a simulation assumes of the rows; None for the defaults of `Assumptions`.
-    **facts
-        Public facts as in `dplr.plan_curve`; the mechanism must release what intervals need.
-
-    Returns
-    -------
-    dplr.planner.Widths, dplr.planner.WidthTable or dplr.planner.WidthAnswer
-        Expected widths with privacy and without, and by name the coefficients that most fits will not bound; for lists
-        a table of them, and with `target_width` the answer. All can be printed.
-
-    Raises
-    ------
-    ValueError, TypeError
-        A fact is missing or outside its range, the mechanism has no intervals, or nothing reaches the width.
-
-    Privacy
-    -------
-    Reads public facts alone, no private row. Simulated rows are made up, or drawn from rows that are declared public.
-
-    See Also
-    --------
-    dplr.plan : Plans one fit, without a simulation.
-    dplr.plan_target : Searches for the smallest eps, or the fewest rows, for an error.
-
-    Examples
-    --------
-    >>> import dplr
-    >>> bounds = dplr.Bounds({"age": (18, 99)}, target=(0, 100))
-    >>> widths = dplr.plan_intervals(eps=1.0, n_rows=20_000, bounds=bounds, model="linear", mechanism="fm")
-    >>> widths.coefficients[0].width > widths.coefficients[0].plain
-    True
-    """
-    public, assume = public_facts(delta=delta, **facts), check_assumptions(assume)
-    if target_width is not None:
-        return least_of(public, eps, n_rows, target_width, assume, large_delta)
-    for name, value in (("eps", eps), ("n_rows", n_rows)):
-        if value is None:
-            raise ValueError(sentence(name, "is required without target_width", None))
-    return widths_of(public, eps, n_rows, assume, large_delta)
+    return answer_of(public, level, {"error": error, "width": width, "interval": interval}, assume, large_delta)

@@ -67,7 +67,7 @@ class Assumptions:
 
     See Also
     --------
-    dplr.plan_curve, dplr.plan_target, dplr.plan_intervals : Take them as `assume`.
+    dplr.plan_curve, dplr.plan_target : Take them as `assume`.
 
     Examples
     --------

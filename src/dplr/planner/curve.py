@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dplr._kit import markup
+from dplr._kit.extras import pandas
+from dplr.planner.intervals import Width, all_silent, html_of, silent_of, text_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,6 +58,11 @@ class Point:
     simulated_rows : int
         Rows of the simulated tables; below `n_rows` where tables would be too large, and `error` is then an upper
         estimate.
+    intervals : tuple of dplr.planner.Width
+        The expected interval of each coefficient, the intercept last; empty without ``intervals=True``.
+    merged : tuple of dplr.planner.Width
+        One for the silent levels of each column, if there are several, as if they were merged into one. Only where
+        their shares are declared and the curve has one point.
 
     Privacy
     -------
@@ -89,6 +96,18 @@ class Point:
     noise: dict[str, float]
     excess_risk: float | None
     simulated_rows: int
+    intervals: tuple[Width, ...] = ()
+    merged: tuple[Width, ...] = ()
+
+    @property
+    def silent(self) -> tuple[str, ...]:
+        """Coefficients that most fits will not bound, a tuple of str: the table will say nothing of them."""
+        return tuple(coef.name for coef in silent_of(self.intervals))
+
+    @property
+    def all_silent(self) -> bool:
+        """Whether most fits will bound no coefficient of a column: the table will say nothing."""
+        return bool(self.intervals) and all_silent(self.intervals)
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -113,6 +132,8 @@ class Curve:
         Sentences: what the simulation assumed of rows that nobody has read.
     declared : tuple of str
         Sentences: what was declared to be public.
+    fits : int
+        How many fits were simulated at each point.
 
     Privacy
     -------
@@ -143,6 +164,7 @@ class Curve:
     neighbouring: str
     assumptions: tuple[str, ...]
     declared: tuple[str, ...]
+    fits: int
 
     def records(self) -> list[dict[str, Any]]:
         """One flat record for each point: for a data frame, or for a file.
@@ -150,7 +172,8 @@ class Curve:
         Returns
         -------
         list of dict
-            Noise and distance of each coefficient stand under `"coef_noise: NAME"` and `"coef_distance: NAME"`.
+            Noise and distance of each coefficient stand under `"coef_noise: NAME"` and `"coef_distance: NAME"`; with
+            intervals `"width: NAME"`, `"width without privacy: NAME"` and `"unsaid: NAME"` too.
 
         Privacy
         -------
@@ -168,11 +191,34 @@ class Curve:
             record = asdict(point)
             noise, deviations = record.pop("noise"), record.pop("coef_noise")
             distances = record.pop("coef_distance")
+            del record["intervals"], record["merged"]
             record |= {"noise": "; ".join(f"{name} {value:.6g}" for name, value in noise.items())}
             record |= {f"coef_noise: {name}": v for name, v in zip(self.columns, deviations, strict=True)}
             record |= {f"coef_distance: {name}": v for name, v in zip(self.columns, distances, strict=True)}
+            record |= {f"width: {coef.name}": coef.width for coef in point.intervals}
+            record |= {f"width without privacy: {coef.name}": coef.plain for coef in point.intervals}
+            record |= {f"unsaid: {coef.name}": coef.unsaid for coef in point.intervals}
             flat.append(record)
         return flat
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame, one row per point.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the columns of `records`.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            pandas is not installed.
+
+        Privacy
+        -------
+        A simulation and public facts: no private row was read for it.
+        """
+        return pandas().DataFrame(self.records())
 
     def csv_text(self) -> str:
         """The records as the text of a CSV file.
@@ -187,7 +233,8 @@ class Curve:
         A simulation and public facts: no private row was read for it.
         """
         records, text = self.records(), io.StringIO()
-        writer = csv.DictWriter(text, list(records[0]), lineterminator="\n")
+        names = dict.fromkeys(name for record in records for name in record)
+        writer = csv.DictWriter(text, list(names), lineterminator="\n")
         writer.writeheader()
         writer.writerows(records)
         return text.getvalue()
@@ -325,14 +372,18 @@ class Curve:
         return rows
 
     def __str__(self) -> str:
-        """Return a table, and what was assumed."""
+        """Return a table, and what was assumed; with intervals, their widths instead of errors."""
+        if self.points[0].intervals:
+            return text_of(self)
         rows = self._rows
         widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
         lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
         return "\n".join([self._title, *lines, *self.notes()])
 
     def _repr_html_(self) -> str:
-        """Return the table for notebooks, and what was assumed."""
+        """Return the same for notebooks."""
+        if self.points[0].intervals:
+            return markup.piece("", *html_of(self))
         head, *rows = self._rows
         return markup.piece(self._title, markup.excerpt(head, rows, "points"), markup.sentences(self.notes()))
 

@@ -17,6 +17,7 @@ from dplr.mechanisms.automatic import AUTO
 from dplr.planner.assumptions import Assumptions
 from dplr.planner.curve import ROOT_SQUARES, WRONG, Curve, Point
 from dplr.planner.simulation import Reference, Simulator, TableResult, simulator
+from dplr.planner.widths import Measure
 from dplr.problem.losses import LOSSES, Loss
 from dplr.problem.plan import Plan
 from dplr.utility._planned import excess_risk_of
@@ -29,18 +30,21 @@ _MOST_POINTS = 400  # of eps, delta and rows: a page with more of them is hard t
 ReleasePlan = tuple[float, Plan, bool]
 
 
-def levels_of(eps: Any) -> list[float]:
-    """The losses of a curve: those of a list, or usual ones and the one that is asked for."""
+def levels_of(eps: Any, intervals: bool = False) -> list[float]:
+    """The losses of a curve: those of a list, or usual ones and the one that is asked for; of intervals it alone."""
     if eps is None:
+        if intervals:
+            raise ValueError(sentence("eps", "is required with intervals", None))
         return list(LEVELS)
-    levels = sorted({check_eps(level) for level in (eps if _several(eps) else (*LEVELS, eps))})
+    beside = () if intervals else LEVELS
+    levels = sorted({check_eps(level) for level in (eps if _several(eps) else (*beside, eps))})
     if levels and math.isinf(levels[-1]):
         raise ValueError(sentence("eps", "must be finite for a curve", eps, "It has the error without privacy anyway."))
     return levels
 
 
-def counts_of(n_rows: Any) -> list[int]:
-    """Numbers of rows: those of a list, or the one that is asked for, a quarter of it and four times it."""
+def counts_of(n_rows: Any, intervals: bool = False) -> list[int]:
+    """Numbers of rows: those of a list, or the one that is asked for; without intervals a quarter and four times it."""
     if n_rows is None:
         raise ValueError(
             sentence("n_rows", "is required for a curve", None, "Give a public number, or a list of them.")
@@ -48,13 +52,15 @@ def counts_of(n_rows: Any) -> list[int]:
     if _several(n_rows):
         return sorted({check_count("n_rows", count) for count in n_rows})
     count = check_count("n_rows", n_rows)
+    if intervals:
+        return [count]
     return sorted({max(count // _STEP, min(count, _LEAST_ROWS)), count, count * _STEP})
 
 
-def deltas_of(delta: Any, largest: int) -> list[float]:
+def deltas_of(delta: Any, largest: int, intervals: bool = False) -> list[float]:
     """The deltas of a list, or 0 and the one that is asked for, or far below 1 / (number of rows)."""
-    if _several(delta):
-        return sorted({check_delta(value) for value in delta})
+    if _several(delta) or intervals:
+        return sorted({check_delta(value) for value in (delta if _several(delta) else [delta])})
     default = min(_LARGEST_DELTA, 10.0 ** -(math.ceil(math.log10(largest)) + 1))
     return sorted({0.0, check_delta(delta) or default})
 
@@ -67,8 +73,9 @@ def curve_of(
     assume: Assumptions,
     large_delta: bool,
     track: Track = silent,
+    intervals: bool = False,
 ) -> Curve:
-    """Plan and simulate all of it."""
+    """Plan and simulate all of it; with `intervals` too, of the mechanism that a fit would take."""
     for name, values in (("eps", levels), ("delta", deltas), ("n_rows", counts)):
         if not values:
             raise ValueError(sentence(name, "must hold at least one value", list(values)))
@@ -84,7 +91,18 @@ def curve_of(
     simulated = simulator(facts, assume)
     cells = [(count, delta) for count in counts for delta in deltas]
     for count, delta in track(cells, "simulated settings"):
-        points += _points(simulated, levels, delta, count)
+        points += _points(simulated, levels, delta, count, intervals)
+    assumptions = simulated.assumed
+    if intervals:
+        assumptions += tuple(
+            f"tables of {simulated.rows_for(count):,} rows stand for {count:,}, so the intervals will be narrower"
+            for count in counts
+            if simulated.rows_for(count) < count
+        )
+        if len(points) == 1:
+            (point,) = points
+            measure = Measure(replace(simulated.facts, delta=point.delta), simulated)
+            points = [replace(point, merged=measure.merged(point.eps, point.n_rows, point.intervals))]
     classification = facts.loss.classification
     return Curve(
         points=tuple(points),
@@ -93,8 +111,9 @@ def curve_of(
         quantity=WRONG if classification else ROOT_SQUARES,
         model=_kind(facts.loss),
         neighbouring=str(facts.neighbouring),
-        assumptions=simulated.assumed,
+        assumptions=assumptions,
         declared=tuple(facts.layout.facts(facts.columns) if facts.layout is not None else ()),
+        fits=assume.tables * assume.fits,
     )
 
 
@@ -106,12 +125,16 @@ def _kind(loss: Loss) -> str:
     )
 
 
-def _points(simulated: Simulator, levels: Sequence[float], delta: float, count: int) -> Iterable[Point]:
+def _points(
+    simulated: Simulator, levels: Sequence[float], delta: float, count: int, intervals: bool
+) -> Iterable[Point]:
     """One delta and one number of rows: each mechanism at every eps at which it has a plan."""
     facts = replace(simulated.facts, delta=delta, n_rows=count)
+    measure = Measure(facts, simulated)
+    plans = _plans_of_intervals(measure, levels, count) if intervals else list(_plans(facts, levels))
     references = simulated.references(count)
     classes = 0 if facts.classes is None else len(facts.classes)
-    for mechanism, planned in _plans(facts, levels):
+    for mechanism, planned in plans:
         results = simulated.fits(mechanism, [eps for eps, *_ in planned], delta, count)
         for (eps, plan, auto), tables in zip(planned, results, strict=True):
             yield Point(
@@ -123,8 +146,15 @@ def _points(simulated: Simulator, levels: Sequence[float], delta: float, count: 
                 noise={block: release.deviation for block, release in plan.released.items()},
                 excess_risk=excess_risk_of(plan) if classes in (0, 2) and facts.loss.classification else None,
                 simulated_rows=simulated.rows_for(count),
+                intervals=measure.at(eps, count) if intervals else (),
                 **summary(tables, references),
             )
+
+
+def _plans_of_intervals(measure: Measure, levels: Sequence[float], count: int) -> list[tuple[Any, list[ReleasePlan]]]:
+    """The mechanism of each eps with its plan; refused where it has no intervals."""
+    plans, auto = [measure.planned(eps, count) for eps in levels], measure.facts.mechanism == AUTO
+    return [(plan.mechanism, [(eps, plan.whole, auto)]) for eps, plan in zip(levels, plans, strict=True)]
 
 
 def _plans(facts: PublicFacts, levels: Sequence[float]) -> Iterable[tuple[Any, list[ReleasePlan]]]:
