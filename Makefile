@@ -7,15 +7,27 @@ DOCS ?= $(VENV)-docs
 SOURCES := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
 # Tests run on all cores at once: threads of a linear algebra library would only wait for each other, and burn a core.
-test thorough oracle checked planted sanitized threads soak fuzz: export OMP_NUM_THREADS := 1
+fast test thorough oracle checked planted compare sanitized threads soak fuzz: export OMP_NUM_THREADS := 1
 
-.PHONY: data demo test thorough oracle spark ray floors checked sanitized threads fuzz soak mutate planted lint workflows faults bench bench-peers bench-opacus papers papers-peers docs docs-links wheel wheels reproducible source bits bits-arm64 bits-s390x clean
+.PHONY: data demo fast test thorough compare size oracle spark ray floors checked sanitized threads fuzz soak mutate planted lint workflows faults bench bench-peers bench-opacus papers papers-peers docs docs-links wheel wheels reproducible source bits bits-arm64 bits-s390x clean
 demo: $(VENV)/.demo
 	$(BIN)/python -m dplr.demo
 test: $(VENV)/.test
 	DPLR_WHEEL="$$(echo $(VENV)/wheel/dplr-*.whl)" $(BIN)/python -m pytest -n auto --dist worksteal
+# What a change turns red first: the tests of planted faults, bits, the public face, sentences of errors.
+FAST := tests/bits tests/size tests/estimators/test_bad_input.py tests/estimators/test_messages.py \
+	tests/estimators/test_remedies.py tests/test_options.py tests/test_public_api.py tests/test_planted.py
+fast: $(VENV)/.test
+	$(BIN)/python tests/planted --list | xargs $(BIN)/python -m pytest -q -n auto --dist worksteal $(FAST)
+# The package beside that of an earlier commit: `make compare REFERENCE=abc1234`; tests/compared/meant.toml lists what is meant to differ.
+REFERENCE ?= 2b8b7ac1
+compare: $(VENV)/.test
+	$(BIN)/python tests/compared $(REFERENCE) $(if $(ONLY),--only "$(ONLY)")
+# Lines, tokens, rooms and calls beside their limits: `make lint` fails where one is above, `make size LOWER=1` lowers limits.
+size: $(VENV)/.test
+	$(BIN)/python tests/size $(if $(LOWER),--lower)
 # What attacks and measures for longer than a change can wait: audits of whole fits, copies that are broken on purpose,
-# faults, real data. With the oracles.
+# faults, real data, and what takes more than a second. With the oracles.
 thorough: $(VENV)/.oracle
 	DPLR_REQUIRE_ORACLE=1 $(BIN)/python -m pytest -m thorough -n auto
 oracle: $(VENV)/.oracle

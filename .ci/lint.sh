@@ -7,6 +7,7 @@ cython-lint src
 mypy
 python -m mypy.stubtest dplr._core --ignore-missing-stub
 python .ci/completeness.py
+python tests/size
 PYTHONPATH=src lint-imports
 validate-pyproject pyproject.toml
 check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff

@@ -1,12 +1,20 @@
-"""Fixtures and the options of a test run: real data, oracles, entropy spies."""
+"""Fixtures and the options of a test run: tiers, real data, oracles, entropy spies.
 
+A case that `make test` runs takes at most a second of CPU time, in multiples of a fixed computation. One that takes
+longer is run again, as the first of a process pays for imports, and is an error if it takes longer then too. What
+needs more is marked `thorough`, or is listed in `slow.txt`.
+"""
+
+import functools
 import importlib.util
 import os
 import pathlib
 import sys
+import time
 import zlib
 
 import pytest
+from _pytest.runner import runtestprotocol
 
 import dplr.noise
 from dplr.ledger.budget import NullLedger
@@ -15,12 +23,56 @@ from dplr.privacy import sensitivity
 # Not on every Python: a library below it has no wheels for the newest ones.
 LACKS_ACCOUNTING = importlib.util.find_spec("dp_accounting") is None
 _skipped_real_data = 0
+SLOW = frozenset(pathlib.Path(__file__).with_name("slow.txt").read_text(encoding="utf-8").splitlines())
+# So many runs of the fixed computation take a second on the machine on which the tiers were made.
+SECOND = 200
+
+
+@functools.cache
+def _unit():
+    """CPU seconds of the fixed computation: the least of some runs."""
+    took = []
+    for _ in range(5):
+        start = time.process_time()
+        sum(hash(str(number)) & 1 for number in range(50_000))
+        took.append(time.process_time() - start)
+    return min(took)
+
+
+def _cpu_time():
+    """CPU seconds of this process and of those that it waited for."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item, nextitem):
+    """Report a case of the default tier that takes more than a second of CPU time twice."""
+    limit = SECOND * _unit()
+    start = _cpu_time()
+    result = yield
+    if _cpu_time() - start > limit and not item.get_closest_marker("thorough"):
+        item._initrequest()
+        start = _cpu_time()
+        runtestprotocol(item, log=False, nextitem=nextitem)
+        seconds = (_cpu_time() - start) / _unit() / SECOND
+        if seconds > 1:
+            said = f"takes {seconds:.1f} s: make it quicker, or a line of tests/slow.txt"
+            report = pytest.TestReport(item.nodeid, item.location, {}, "failed", said, "teardown")
+            item.ihook.pytest_runtest_logreport(report=report)
+    return result
 
 
 @pytest.hookimpl(tryfirst=True)  # before the marker `thorough` is deselected
-def pytest_collection_modifyitems(items):
-    """Leave most cases of large grids to `make thorough`, and skip tests whose data folder is absent."""
+def pytest_collection_modifyitems(config, items):
+    """Leave most cases of large grids and slow ones to `make thorough`, and skip tests whose data folder is absent."""
+    files = {item.nodeid.split("::")[0] for item in items}
+    gone = {name for name in SLOW if name.split("::")[0] in files} - {item.nodeid for item in items}
+    if gone and not any("::" in argument for argument in config.args):
+        raise pytest.UsageError("no test has these names of tests/slow.txt: " + ", ".join(sorted(gone)))
     for item in items:
+        if item.nodeid in SLOW:
+            item.add_marker("thorough")
         grid = item.get_closest_marker("grid")
         if grid and zlib.crc32(item.name.encode()) % grid.args[0]:  # a stride would meet one loss or one shape alone
             item.add_marker("thorough")

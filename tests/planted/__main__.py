@@ -1,7 +1,7 @@
 """Plant faults in copies of the installed package, one in each, and see the tests of the table turn red.
 
 ``python tests/planted`` tries every fault, ``python tests/planted NAME`` those of these names, ``--area AREA`` those of
-one area. It exits with 1 where a test is green on its fault, or is not green without it. The results of a full run are
+one area, and ``python tests/planted --list`` prints the names of their tests for a shell. It exits with 1 where a test is green on its fault, or is not green without it. The results of a full run are
 written to bench/results/planted.csv.
 """
 
@@ -9,6 +9,7 @@ import argparse
 import concurrent.futures
 import csv
 import pathlib
+import shlex
 import sys
 import tempfile
 
@@ -70,8 +71,13 @@ def main():
     parser.add_argument("names", nargs="*", help="names of faults; none for all")
     parser.add_argument("--area", choices=list(areas()), help="the faults of one area")
     parser.add_argument("--jobs", type=int, default=1, help="copies at once")
+    parser.add_argument("--list", action="store_true", help="print the names of their tests, and run none")
     asked = parser.parse_args()
     faults, rows = _select(asked), []
+    if asked.list:
+        tests = {test for fault in faults if fault.suite == "default" for test in fault.tests}
+        print(shlex.join(sorted(tests)))
+        return
     with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
         without = pool.submit(unsound, faults)
         for fault, outcome in zip(faults, pool.map(attempt, faults), strict=True):

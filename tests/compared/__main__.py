@@ -1,0 +1,120 @@
+"""Compare the package with the one of an earlier commit: fits, refusals, printed forms, files, commands.
+
+``python tests/compared COMMIT`` builds the wheel of the commit once, in build/reference, runs every case of `cases.py`
+with both, and prints what differs. A difference that is meant is an entry of `meant.toml`; any other ends with 1.
+``--only NAME`` takes the cases whose name contains NAME, ``--package FOLDER`` a folder with the package in place of the
+installed one, ``--show N`` prints N differences whole.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import difflib
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+MEANT = tomllib.loads((HERE / "meant.toml").read_text(encoding="utf-8"))
+WORKERS = 2
+
+
+def reference(commit):
+    """The folder with the package of a commit: built on the first call."""
+    name = subprocess.run(["git", "rev-parse", commit], cwd=ROOT, capture_output=True, text=True, check=True)
+    folder = ROOT / "build" / "reference" / name.stdout.strip()[:12]
+    if not folder.is_dir():
+        with tempfile.TemporaryDirectory() as place:
+            source = pathlib.Path(place) / "source"
+            subprocess.run(["git", "clone", "-q", "--shared", str(ROOT), str(source)], check=True)
+            subprocess.run(["git", "checkout", "-q", name.stdout.strip()], cwd=source, check=True)
+            made = pathlib.Path(place) / "made"
+            subprocess.run(
+                [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(made), str(source)],
+                check=True,
+            )
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copytree(made, folder)
+    return folder
+
+
+def records(package, share, only):
+    """What the cases of one share gave with a package: name of the case -> aspect -> text."""
+    path = [str(package)] if package else []
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path), "OMP_NUM_THREADS": "1", "COLUMNS": "120"}
+    command = [sys.executable, str(HERE / "record.py"), f"{share}/{WORKERS}", only]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stderr)
+    return json.loads(done.stdout)
+
+
+def renewed(aspect, text):
+    """A text of the reference with every change that is meant, and the reasons of those that it met."""
+    reasons = set()
+    for change in MEANT["change"]:
+        if re.fullmatch(change["aspect"], aspect):
+            changed = re.sub(change["before"], change["after"], text, flags=re.DOTALL)
+            if changed != text:
+                text = changed
+                reasons.add(change["reason"])
+    return text, reasons
+
+
+def compared(before, after, counts, reasons):
+    """The differences of one case that nothing explains: (aspect, text before, text after)."""
+    for aspect in sorted(before.keys() | after.keys()):
+        old, new = before.get(aspect, ""), after.get(aspect, "")
+        if old == new:
+            counts[aspect, "equal"] += 1
+            continue
+        text, met = renewed(aspect, old)
+        if text == new or re.fullmatch("(?s)" + MEANT.get("gone", "$^"), text):
+            counts[aspect, "meant"] += 1
+            reasons.update(met)
+        else:
+            counts[aspect, "differ"] += 1
+            yield aspect, text, new
+
+
+def main():
+    """Run all cases with both packages, print the counts and what differs."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("commit", help="the commit whose package is the reference")
+    parser.add_argument("--only", default="", help="cases whose name contains this")
+    parser.add_argument("--package", type=pathlib.Path, help="a folder with the package in place of the installed one")
+    parser.add_argument("--show", type=int, default=10, help="how many differences are printed whole")
+    asked = parser.parse_args()
+    sides = reference(asked.commit), asked.package and asked.package.resolve()
+    with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+        jobs = [[pool.submit(records, side, share, asked.only) for share in range(WORKERS)] for side in sides]
+        before, after = ({name: made for job in side for name, made in job.result().items()} for side in jobs)
+    counts, reasons, shown = collections.Counter(), collections.Counter(), []
+    for name in before.keys() | after.keys():
+        shown += [(name, *each) for each in compared(before.get(name, {}), after.get(name, {}), counts, reasons)]
+    for name, aspect, old, new in sorted(shown)[: asked.show]:
+        print(f"--- {name}: {aspect}")
+        lines = difflib.unified_diff(old.splitlines(), new.splitlines(), "before", "after", lineterm="", n=1)
+        print(*(line[:400] for line in list(lines)[2:40]), sep="\n")
+    print(f"{len(before)} cases of the reference, {len(after)} of the package")
+    for aspect in sorted({aspect for aspect, _ in counts}):
+        numbers = ", ".join(f"{counts[aspect, kind]} {kind}" for kind in ("equal", "meant", "differ"))
+        print(f"  {aspect:14} {numbers}")
+    for reason, count in reasons.most_common():
+        print(f"  meant, {count} times: {reason}")
+    unused = [change["reason"] for change in MEANT["change"] if not asked.only and change["reason"] not in reasons]
+    for reason in unused:
+        print(f"  never met: {reason}")
+    print(f"{len(shown)} differences that nothing explains")
+    sys.exit(bool(shown or unused))
+
+
+if __name__ == "__main__":
+    main()
