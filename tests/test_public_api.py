@@ -72,8 +72,8 @@ def test_private_modules_list_names_only_to_hand_on_those_of_others():
 
 
 def test_results_of_private_classes_are_seen(monkeypatch):
-    monkeypatch.setitem(dplr.compare.__annotations__, "return", "Problem | Curve")
-    assert "dplr.compare -> Problem" in set(private_results())
+    monkeypatch.setitem(dplr.fit.__annotations__, "return", "Problem | Curve")
+    assert "dplr.fit -> Problem" in set(private_results())
 
 
 def imported(code):

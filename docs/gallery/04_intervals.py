@@ -32,4 +32,5 @@ ax = plots.plot_coefficients(est, per="range")
 # The same release answers further questions for nothing: a smaller model, and a test whether a column is needed.
 
 small = est.refit(columns=["hours"])
-print(dplr.compare(est, small))
+print(small.coef_)
+print(est.wald_test("age"))

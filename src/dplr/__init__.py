@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from dplr.bounds.declared import Bounds
     from dplr.estimators import (
         BoundsEncoder,
-        Comparison,
         HuberRegressor,
         HuberSVC,
         LinearRegression,
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
         RandomFourierFeatures,
         ResidualRegressor,
         UnitBall,
-        compare,
         fit,
         fit_many,
     )
@@ -72,7 +70,6 @@ __all__ = [
     "BudgetExceeded",
     "ColumnCurve",
     "ColumnStatistics",
-    "Comparison",
     "Curves",
     "DataCheck",
     "DataWarning",
@@ -114,7 +111,6 @@ __all__ = [
     "UtilityWarning",
     "audit",
     "check",
-    "compare",
     "evaluate",
     "fit",
     "fit_many",
@@ -140,7 +136,6 @@ _HOMES = {
     "BudgetExceeded": "dplr.ledger",
     "ColumnCurve": "dplr.summary.curves",
     "ColumnStatistics": "dplr.summary.column_statistics",
-    "Comparison": "dplr.estimators",
     "Curves": "dplr.summary.curves",
     "DataCheck": "dplr.fitting.checking",
     "Formula": "dplr.formulas.formula",
@@ -179,7 +174,6 @@ _HOMES = {
     "UnitBall": "dplr.estimators",
     "audit": "dplr.auditor",
     "check": "dplr.fitting.checking",
-    "compare": "dplr.estimators",
     "evaluate": "dplr.evaluation",
     "fit": "dplr.estimators",
     "fit_many": "dplr.estimators",

@@ -139,7 +139,6 @@ RESULTS = {
     "ClassEvaluation": classes,
     "ColumnCurve": lambda: curves()[0],
     "ColumnStatistics": lambda: logistic().marginal_effects(),
-    "Comparison": lambda: dplr.compare(linear(), linear().refit(columns=[AGE])),
     "Curve": lambda: planner.plan_curve(n_rows=[500], bounds=bounds(), model="linear", eps=[0.5, 1.0], delta=[0.0],
                                         mechanism="fm"),
     "Curves": curves,

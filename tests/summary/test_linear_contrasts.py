@@ -8,6 +8,7 @@ import pytest
 
 import dplr
 from dplr.summary.linear import combinations
+from dplr.summary.statistics import TermTest
 from paid_people import BOUNDS, TARGET, people
 
 NAMES = ["age", "age*hours", "hours", "work=a b", "work=a-b", "x1", "x", "(intercept)"]
@@ -192,24 +193,9 @@ def test_models_of_moments_have_contrasts_too():
     assert line.estimate == pytest.approx(row(names, TEXTS["work=self - work=private"][0]) @ coef, rel=1e-3)
 
 
-def test_nested_models_of_moments_are_compared():
-    table, pay = people(20_000)
-    bounds = dplr.Bounds({**BOUNDS, "pay": TARGET})
-    released = dplr.release_moments(table.assign(pay=pay), bounds=bounds, eps=3.0)
-    large, small = released.regress("pay"), released.regress("pay", ["age", "hours"])
-    for one, other in ((large, small), (small, large)):
-        found = dplr.compare(one, other)
-        assert found.dropped == ("work=private", "work=self")
-        assert found.test == large.wald_test("work")
-    with pytest.raises(ValueError, match="same target"):
-        dplr.compare(large, released.regress("age", ["hours"]))
-    with pytest.raises(ValueError, match="same release"):
-        dplr.compare(large, dplr.release_moments(table.assign(pay=pay), bounds=bounds, eps=3.0).regress("pay", ["age"]))
-
-
 def test_a_statistic_is_printed_where_its_tail_is_the_p_value():
     for p_value, shown in ((0.0455, True), (0.09, False)):
-        text = str(dplr.Comparison(("age",), dplr.ScoreTest(4.0, 1, p_value, "bounded narrowly")))
+        text = str(TermTest("age", "", 4.0, 1, p_value, "bounded narrowly"))
         assert ("chi-square" in text) == shown
         assert f"p = {p_value:.3g}" in text
 

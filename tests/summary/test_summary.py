@@ -83,7 +83,7 @@ def test_a_model_of_fewer_columns_from_the_same_release_is_least_squares_of_thes
     assert [line.name for line in again.summary().lines] == ["age", "(intercept)"]
 
 
-def test_comparing_nested_models_tests_the_columns_that_one_of_them_lacks():
+def test_the_test_of_a_column_is_that_of_least_squares():
     table, pay = people()
     X = design(table)
     coef, _ = least_squares(X, pay)
@@ -91,20 +91,10 @@ def test_comparing_nested_models_tests_the_columns_that_one_of_them_lacks():
     dropped = [1, 2]
     wald = coef[dropped] @ np.linalg.solve(covariance[np.ix_(dropped, dropped)], coef[dropped])
     est = fitted()
-    found = dplr.compare(est.refit(columns=["age", "hours"]), est)
-    assert found.dropped == ("work=private", "work=self")
-    assert found.test.dof == 2
-    assert found.test.statistic == pytest.approx(wald, rel=1e-2)
-    assert found.test == est.wald_test("work")
-    assert "2 df" in str(found)
-
-
-def test_models_of_two_releases_and_models_that_are_not_nested_are_not_compared():
-    est = fitted(eps=1.0)
-    with pytest.raises(ValueError, match=r"same release.*refit"):
-        dplr.compare(est, fitted(eps=1.0))
-    with pytest.raises(ValueError, match="fewer or more columns"):
-        dplr.compare(est.refit(columns=["age"]), est.refit(columns=["hours"]))
+    found = est.wald_test("work")
+    assert found.dof == 2
+    assert found.statistic == pytest.approx(wald, rel=1e-2)
+    assert found == est.wald_test(["work=private", "work=self"])
 
 
 @pytest.mark.thorough

@@ -20,7 +20,6 @@ from dplr._kit.options import documented
 from dplr._kit.validation import check_choice, check_count, sentence
 from dplr.bounds.declared import BoundsLike
 from dplr.estimators._classifier import PrivateClassifier
-from dplr.estimators._comparison import Comparison, compare
 from dplr.estimators._encoder import BoundsEncoder
 from dplr.estimators._formulas import is_formula
 from dplr.estimators._fourier import RandomFourierFeatures
@@ -43,9 +42,9 @@ from dplr.mechanisms.protocol import MechanismLike
 from dplr.problem.losses import Loss, model_of, own_form
 
 __all__ = [
-    "BoundsEncoder", "Comparison", "HuberRegressor", "HuberSVC", "LinearRegression", "LogisticRegression",
+    "BoundsEncoder", "HuberRegressor", "HuberSVC", "LinearRegression", "LogisticRegression",
     "MarginClassifier", "PoissonRegressor", "PrivateSearch", "RandomFourierFeatures", "ResidualRegressor", "UnitBall",
-    "compare", "fit", "fit_many",
+    "fit", "fit_many",
 ]  # fmt: skip
 
 Estimator: TypeAlias = PrivateClassifier | PrivateRegressor

@@ -187,12 +187,6 @@ class Inference(Tests, Banded):
         ]
         return Ends(self._by_label(intervals))
 
-    def _origin(self) -> tuple[str, Sequence[Any]]:
-        """The target, and the numbers of the release: what nested models have in common."""
-        check_is_fitted(self)
-        fitted: Any = self
-        return target_of(fitted), fitted._record.parts
-
     def _obstacle(self) -> str:
         """Why the release allows no intervals; empty where it does."""
         check_is_fitted(self)

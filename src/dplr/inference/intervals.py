@@ -102,7 +102,6 @@ class ScoreTest:
     See Also
     --------
     dplr.LinearRegression.wald_test : Make one.
-    dplr.compare : Make one of two models.
 
     Examples
     --------

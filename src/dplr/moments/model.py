@@ -275,10 +275,6 @@ class MomentModel(Inference, HasCurves):
     def _facts(self) -> dict[str, str]:
         return facts_of(self.privacy_, self.target_name_, self.reading_.n_rows)
 
-    def _origin(self) -> tuple[str, Sequence[Any]]:
-        """The target, and the released moments."""
-        return self.target_name_, [self._released.released_]
-
     def _obstacle(self) -> str:
         return ""
 

@@ -12,7 +12,6 @@ from scipy import special
 
 from dplr.inference.determination import Squares
 from dplr.inference.drowned import deviation_within, drowned, explained_within
-from dplr.inference.intervals import ScoreTest
 from dplr.inference.reading import EFFECT_BOUNDS
 from dplr.privacy.estimand import Estimand
 from dplr.summary.columns import INTERCEPT
@@ -82,11 +81,10 @@ class TermTest:
         """The hypothesis, and the test of it."""
         of = f"{self.label}: " if self.label else ""
         subject = "All slopes" if self.name == ALL_SLOPES else f"All coefficients of {self.name}"
-        test = ScoreTest(self.statistic, self.dof, self.p_value, self.verdict)
-        return f"{of}{subject} are 0: {words_of(test)}"
+        return f"{of}{subject} are 0: {_words_of(self)}"
 
 
-def words_of(test: ScoreTest) -> str:
+def _words_of(test: TermTest) -> str:
     """The statistic, where its tail is the p-value, and the p-value."""
     if math.isnan(test.p_value):
         return f"{test.dof} df, {CANNOT_SAY}"
@@ -97,7 +95,7 @@ def words_of(test: ScoreTest) -> str:
     return f"chi-square {test.statistic:.4g}, {test.dof} df, {p}"
 
 
-def _is_tail(test: ScoreTest | TermTest) -> bool:
+def _is_tail(test: TermTest) -> bool:
     """Whether the p-value is the tail of the statistic."""
     tail = float(special.chdtrc(test.dof, test.statistic))
     return math.isclose(tail, test.p_value, rel_tol=_ROUNDED, abs_tol=_SMALLEST)
