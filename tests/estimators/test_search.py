@@ -216,7 +216,7 @@ def test_under_add_remove_the_number_of_rows_is_not_told(n_rows):
     assert "603" not in said
     assert ("n_rows = 200" in said) == (n_rows is not None)
     assert search.best_estimator_._record.plan.problem.n_rows == (None if n_rows is None else 200)
-    assert "which one is secret and drawn for each record by itself" in " ".join(said.split())
+    assert "drawn for each record by itself, by a secret split" in " ".join(said.split())
 
 
 def test_the_model_of_a_search_cannot_be_written_as_that_of_one_fit(tmp_path):
@@ -238,6 +238,7 @@ def test_a_seed_is_told_and_repeats_the_search():
     with pytest.warns(dplr.PrivacyWarning, match="rng is set"):
         second = clone(search).fit(X, y)
     assert first.privacy_.reproducible
+    assert "by a split from a seed, which is not secret" in str(first.privacy_.assumptions)
     assert first.best_index_ == second.best_index_
     np.testing.assert_array_equal(first.best_estimator_.coef_, second.best_estimator_.coef_)
 

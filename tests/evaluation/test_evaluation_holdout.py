@@ -78,6 +78,7 @@ def test_a_gaussian_fit_is_evaluated_within_its_guarantee(rows):
     assert isinstance(model.privacy_.guarantee, Gaussian)
     eps = model.evaluation_.privacy_.eps
     assert 0.999 * model.privacy_.guarantee.mu < pure_mu(eps) <= model.privacy_.guarantee.mu
+    assert "by a split from a seed, which is not secret" in model.evaluation_.privacy_.assumptions[-1]
     assert beside(Pure(0.7)) == 0.7
     with pytest.raises(ValueError, match="full batches"):
         beside(Poisson(1.0, 0.1, 10))

@@ -28,7 +28,7 @@ def facts_of(rows=ROWS, **options):
 
 def test_a_partition_states_the_loss_of_a_fit_that_costs_more_than_its_eps():
     mechanism = dplr.NoisyGradientDescent(steps=50, composition="per-step")
-    plan = search.plan_partition([facts_of(mechanism=mechanism, delta=DELTA)], EPS)
+    plan = search.plan_partition([facts_of(mechanism=mechanism, delta=DELTA)], EPS, False)
     assert plan.statement.eps == plan.planned[0].statement.eps > 2 * EPS
 
 
@@ -43,7 +43,7 @@ def test_a_partition_states_the_loss_of_a_fit_that_costs_more_than_its_eps():
 )
 def test_parts_have_public_sizes_or_shares_of_the_reference(relation, n_rows, sizes):
     facts = [facts_of(mechanism="fm", neighbouring=relation, n_rows=n_rows)] * 2
-    plan = search.plan_partition(facts, EPS)
+    plan = search.plan_partition(facts, EPS, False)
     assert plan.sizes == sizes
     assert [each.plan.problem.n_rows for each in plan.planned] == list(sizes[:2])
     assert ("all 2000 records" in str(plan.statement.assumptions)) == (relation == "replace_one")

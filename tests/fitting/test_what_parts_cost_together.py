@@ -139,6 +139,6 @@ def test_ranges_and_the_models_in_them_cost_no_more_together_than_is_stated(unit
 def test_a_search_states_no_less_than_its_parts_may_lose_and_no_delta_that_none_uses(delta):
     for mechanism in ("fm", "objective", "output"):
         facts = [facts_for(mechanism, {}, 2, delta), facts_for(mechanism, {}, 3, delta)]
-        plan = plan_partition(facts, 1.0)
+        plan = plan_partition(facts, 1.0, False)
         assert plan.statement.delta == max(each.statement.delta for each in plan.planned)
         assert plan.statement.delta <= delta or delta == 0

@@ -81,7 +81,7 @@ def told_apart(runs):
         est = dplr.LogisticRegression(eps=EPS, mechanism="fm", fit_intercept=False)
         trials = [_trials.Trial.of(est, {}, X, y, EPS) for _ in fixed]
         facts = [trial.ready.facts for trial in trials]
-        plan = planning.plan_partition(facts, EPS)
+        plan = planning.plan_partition(facts, EPS, False)
         source, turn = Source(seed=side), itertools.cycle(fixed)
         ready = trials[0].ready.take(last, len(last))
         once = functools.cache(functools.partial(lambda ready, place: _trials.cost(fixed[place], ready), ready))

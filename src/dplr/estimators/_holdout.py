@@ -17,7 +17,7 @@ from dplr.evaluation.law import beside
 from dplr.evaluation.release import evaluate
 from dplr.evaluation.value import Evaluation
 from dplr.fitting.streaming import refuse_stream
-from dplr.noise.splits import part_sizes, secret_parts, split_source
+from dplr.noise.splits import part_sizes, secret_parts, split_source, split_words
 from dplr.privacy.composition import exact
 from dplr.privacy.guarantees import Neighbouring
 from dplr.rows import as_table
@@ -95,8 +95,8 @@ def _evaluation(
         warn(DataWarning(f"the model was not evaluated: {error}", "For the data holder: not private."), DataWarning)
         return None
     fact = (
-        f"these are {split}, by a secret split, and the model was fitted to the others: together they lose the larger "
-        "of both losses"
+        f"these are {split}, by {split_words(model.rng is not None)}, and the model was fitted to the others: "
+        "together they lose the larger of both losses"
     )
     statement = replace(evaluation.privacy_, assumptions=(*evaluation.privacy_.assumptions, fact))
     return replace(evaluation, privacy_=statement)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -168,10 +167,9 @@ class PrivateSearch(NotebookView, ChosenModel, MetaEstimatorMixin, BaseEstimator
         facts = [trial.ready.facts for trial in trials]
         check_promise([eps], facts[0], self.estimator.large_delta)
         self._enough(len(trials[0].ready.memory.y), len(trials))
-        plan = plan_partition(facts, eps)
+        plan = plan_partition(facts, eps, self.estimator.rng is not None)
         warn_of_noise(trial_plan.outlook for trial_plan in plan.planned)
         source = self.estimator._source()
-        plan = replace(plan, statement=replace(plan.statement, reproducible=source.reproducible))
 
         def work() -> tuple[int, Any]:
             check_all_values(trials, plan)

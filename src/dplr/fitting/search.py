@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from dplr.fitting.one_vs_rest import ReleasePlan
 from dplr.fitting.planning import PublicFacts
-from dplr.noise.splits import part_sizes
+from dplr.noise.splits import part_sizes, split_words
 from dplr.privacy.composition import basic
 from dplr.privacy.guarantees import Approx, Neighbouring, Pure
 from dplr.privacy.statement import PrivacyStatement
@@ -58,8 +58,11 @@ def shares(candidates: int) -> list[Fraction]:
     return [Fraction(1, candidates + 1)] * (candidates + 1)
 
 
-def plan_partition(facts: Sequence[PublicFacts], eps: float) -> SearchPlan:
-    """A part of the rows for each candidate, and one to compare them on (theorem 1); `facts` are those of all rows."""
+def plan_partition(facts: Sequence[PublicFacts], eps: float, seeded: bool) -> SearchPlan:
+    """A part of the rows for each candidate, and one to compare them on (theorem 1).
+
+    `facts` are those of all rows; `seeded` tells whether split and noise come from a seed.
+    """
     n_rows, fixed = facts[0].n_rows, facts[0].neighbouring == Neighbouring.REPLACE_ONE
     sizes: tuple[int | None, ...] = (None,) * (len(facts) + 1)
     if n_rows is not None:
@@ -67,13 +70,13 @@ def plan_partition(facts: Sequence[PublicFacts], eps: float) -> SearchPlan:
     planned = _planned([replace(fact, n_rows=size) for fact, size in zip(facts, sizes, strict=False)], eps)
     statements = [plan.statement for plan in planned]
     parts = (
-        f"of all {n_rows} records (the number of records above is that of the part), by a secret split"
+        f"of all {n_rows} records (the number of records above is that of the part)"
         if fixed
-        else "of the records, which one is secret and drawn for each record by itself"
+        else "of the records, drawn for each record by itself"
     )
     assumption = (
         f"chosen by a private search: {len(facts)} candidates, each fitted to a part of its own {parts}, "
-        "and one taken by permute-and-flip for its score on a last part"
+        f"by {split_words(seeded)}, and one taken by permute-and-flip for its score on a last part"
     )
     naive = basic(statements)
     cost = f"eps = {naive[0]:.6g}" + (f", delta = {naive[1]:.6g}" if naive[1] else "")
@@ -91,7 +94,7 @@ def plan_partition(facts: Sequence[PublicFacts], eps: float) -> SearchPlan:
         calibration=f"each fit at eps = {largest:.6g}; parallel composition of parts",
         assumptions=(assumption, f"one such fit of each candidate, released without a search, would have cost {cost}"),
         arithmetic="integer" if arithmetic == {"integer"} else "real-arithmetic",
-        reproducible=False,
+        reproducible=seeded,
         estimand=estimands.pop() if len(estimands) == 1 else None,
         uncovered=tuple(dict.fromkeys(fact for statement in statements for fact in statement.uncovered)),
         source="dplr tuning.md, theorem 1",

@@ -23,6 +23,11 @@ def split_source(rng: int | None) -> Source:
     return source if rng is None else Source(int(rng) + _SPLIT)
 
 
+def split_words(seeded: bool) -> str:
+    """A split in a statement."""
+    return "a split from a seed, which is not secret" if seeded else "a secret split"
+
+
 def part_sizes(n: int, shares: Sequence[Fraction]) -> list[int]:
     """Numbers of rows of the parts of a table with a public number of rows; shares add up to 1."""
     ends = [round(n * end) for end in itertools.accumulate(shares)]
