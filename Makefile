@@ -9,7 +9,7 @@ SOURCES := pyproject.toml meson.build meson.options $(shell find src -type f -no
 # Tests run on all cores at once: threads of a linear algebra library would only wait for each other, and burn a core.
 fast test thorough oracle checked planted compare sanitized threads soak fuzz: export OMP_NUM_THREADS := 1
 
-.PHONY: data demo fast test thorough compare size oracle spark ray floors checked sanitized threads fuzz soak mutate planted lint workflows faults bench bench-peers bench-opacus papers papers-peers docs docs-links wheel wheels reproducible source bits bits-arm64 bits-s390x clean
+.PHONY: data demo fast test thorough compare size oracle spark floors checked sanitized threads fuzz soak mutate planted lint workflows faults bench bench-peers bench-opacus papers papers-peers docs docs-links wheel wheels reproducible source bits bits-arm64 bits-s390x clean
 demo: $(VENV)/.demo
 	$(BIN)/python -m dplr.demo
 test: $(VENV)/.test
@@ -32,12 +32,10 @@ thorough: $(VENV)/.oracle
 	DPLR_REQUIRE_ORACLE=1 $(BIN)/python -m pytest -m thorough -n auto
 oracle: $(VENV)/.oracle
 	DPLR_REQUIRE_ORACLE=1 $(BIN)/python -m pytest -m oracle -n auto
-# Spark and Ray pin other packages than dplr's other tools: each has an environment of its own. Their oldest versions:
-# `make spark VENV=.venv-oldest PIN=pyspark==4.0.0`, `make ray VENV=.venv-oldest PIN="ray[data]==2.40.0"`.
+# Spark pins other packages than dplr's other tools: it has an environment of its own. Its oldest version:
+# `make spark VENV=.venv-oldest PIN=pyspark==4.0.0`.
 spark: $(VENV)-spark/.engine
 	$(VENV)-spark/bin/python -m pytest tests/rows/streams/test_spark_frames.py
-ray: $(VENV)-ray/.engine
-	$(VENV)-ray/bin/python -m pytest tests/rows/streams/test_ray_tasks.py
 # The oldest versions of all libraries that pyproject.toml admits, and the tests of what depends on them most.
 FLOOR_TESTS := tests/rows/test_tables.py tests/rows/streams/test_lazy_tables.py tests/cli/test_cli.py \
 	tests/estimators/test_clients.py tests/estimators/test_clients_refused.py \
@@ -169,10 +167,10 @@ $(VENV)/.test: $(VENV)/.wheel
 $(VENV)/.oracle: $(VENV)/.wheel
 	$(BIN)/python -m pip install "$$(echo $(VENV)/wheel/dplr-*.whl)[demo,test,oracle]"
 	@touch $(VENV)/.demo $(VENV)/.test $@
-$(VENV)-spark/.engine $(VENV)-ray/.engine: $(VENV)-%/.engine: $(VENV)/.wheel
-	$(PY) -m venv $(VENV)-$*
-	$(VENV)-$*/bin/python -m pip install --force-reinstall --no-deps $(VENV)/wheel/dplr-*.whl
-	$(VENV)-$*/bin/python -m pip install "$$(echo $(VENV)/wheel/dplr-*.whl)[$*]" $(PIN) pytest pytest-benchmark hypothesis pyarrow pandas
+$(VENV)-spark/.engine: $(VENV)/.wheel
+	$(PY) -m venv $(VENV)-spark
+	$(VENV)-spark/bin/python -m pip install --force-reinstall --no-deps $(VENV)/wheel/dplr-*.whl
+	$(VENV)-spark/bin/python -m pip install "$$(echo $(VENV)/wheel/dplr-*.whl)[spark]" $(PIN) pytest pytest-benchmark hypothesis pyarrow pandas
 	@touch $@
 $(DOCS)/.docs: $(VENV)/.wheel
 	$(PY) -m venv $(DOCS)
@@ -216,4 +214,4 @@ $(VENV)-wheels/.tools:
 		"meson-python>=0.18" "meson>=1.4" "ninja>=1.11" "cython>=3.1,<4"
 	@touch $@
 clean:
-	rm -rf build dist $(VENV) $(VENV)-spark $(VENV)-ray $(VENV)-floors $(VENV)-checked $(VENV)-sanitized $(VENV)-threads $(VENV)-fuzz $(VENV)-peers $(VENV)-opacus $(VENV)-docs $(VENV)-wheels $(VENV)-workflows
+	rm -rf build dist $(VENV) $(VENV)-spark $(VENV)-floors $(VENV)-checked $(VENV)-sanitized $(VENV)-threads $(VENV)-fuzz $(VENV)-peers $(VENV)-opacus $(VENV)-docs $(VENV)-wheels $(VENV)-workflows

@@ -14,8 +14,6 @@ from dplr.estimators._clients import REFUSED
 
 ROOT = pathlib.Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-# Each has an environment of its own, whose oldest version stands in the Makefile.
-OF_CLUSTERS = {"spark", "ray"}
 # Read by tests alone, as a table that a user may bring.
 BROUGHT = {"polars"}
 
@@ -23,7 +21,7 @@ BROUGHT = {"polars"}
 def declared():
     """The lower bound of every library that users install, the lowest of several extras."""
     extras = PROJECT["optional-dependencies"]
-    for_users = {name: each for name, each in extras.items() if name not in {"test", "oracle", "docs", *OF_CLUSTERS}}
+    for_users = {name: each for name, each in extras.items() if name not in {"test", "oracle", "docs", "spark"}}
     listed = [*PROJECT["dependencies"], *(one for each in for_users.values() for one in each)]
     listed += [one for one in extras["test"] if Requirement(one).name in BROUGHT]
     bounds = {}
@@ -44,11 +42,10 @@ def test_every_lower_bound_is_the_version_that_is_tried():
     assert tried() == declared()
 
 
-@pytest.mark.parametrize("extra", sorted(OF_CLUSTERS))
-def test_the_oldest_version_of_a_cluster_is_the_one_that_the_makefile_names(extra):
-    requirement = Requirement(PROJECT["optional-dependencies"][extra][0])
+def test_the_oldest_version_of_spark_is_the_one_that_the_makefile_names():
+    requirement = Requirement(PROJECT["optional-dependencies"]["spark"][0])
     (lower,) = [Version(each.version) for each in requirement.specifier if each.operator == ">="]
-    (line,) = re.findall(rf"`make {extra} .*?PIN=\"?(.*?)\"?`", (ROOT / "Makefile").read_text())
+    (line,) = re.findall(r"`make spark .*?PIN=\"?(.*?)\"?`", (ROOT / "Makefile").read_text())
     pin = Requirement(line)
     assert (pin.name, pin.extras, str(pin.specifier)[:2]) == (requirement.name, requirement.extras, "==")
     assert Version(str(pin.specifier)[2:]) == lower

@@ -69,7 +69,7 @@ def test_every_recorded_command_is_one_of_the_makefile_and_of_the_table():
     nightly = (ROOT / ".ci" / "thorough").read_text() + (ROOT / ".github" / "workflows" / "tests.yml").read_text()
     table = (ROOT / "CONTRIBUTING.md").read_text()
     makefile = (ROOT / "Makefile").read_text()
-    for name in ("thorough", "spark", "ray", "floors", "faults", "checked", "sanitized", "threads", "soak"):
+    for name in ("thorough", "spark", "floors", "faults", "checked", "sanitized", "threads", "soak"):
         assert f"\n{name}:" in makefile
         assert f"make {name}`" in table
         assert name in nightly

@@ -2,7 +2,6 @@
 
     python -m bench.scale.bits /folder/for/files bench/results/bits.csv
     /other/environment/bin/python -m bench.scale.bits /folder/for/files bench/results/bits.csv --engine spark
-    /other/environment/bin/python -m bench.scale.bits /folder/for/files bench/results/bits.csv --engine ray
 
 Noise is seeded. Every way is compared with the same rows as an array of float64, encoded by hand. Lines of other
 engines stay in the file. `--page` writes the table into docs/use/scale.md.
@@ -147,27 +146,11 @@ def _spark() -> Iterator[dict[str, Way]]:
     session.stop()
 
 
-@contextlib.contextmanager
-def _ray() -> Iterator[dict[str, Way]]:
-    import ray
-
-    environment = {"env_vars": {"PYTHONPATH": os.pathsep.join(sys.path)}}
-    ray.init(
-        num_cpus=2, include_dashboard=False, runtime_env=environment, object_store_memory=2**28, log_to_driver=False
-    )
-    yield {
-        "Ray, files": lambda files: dplr.Stream(files.paths(7), workers=ray),
-        "Ray Dataset": lambda files: ray.data.read_parquet(os.path.dirname(files.paths(7)[0])),
-    }
-    ray.shutdown()
-
-
 ENGINES: dict[str, Callable[[], contextlib.AbstractContextManager[dict[str, Way]]]] = {
     "local": lambda: contextlib.nullcontext(LOCAL),
     "dask": lambda: _dask(1),
     "dask 3": lambda: _dask(3),
     "spark": _spark,
-    "ray": _ray,
 }
 
 

@@ -72,15 +72,6 @@ def dask(paths: list[str], workers: int, frames: bool = False, is_set: bool = Tr
     return dd.read_parquet(paths) if frames else dplr.Stream(paths, workers=client)
 
 
-def ray(paths: list[str], blocks: bool = False) -> Any:
-    """Workers of Ray."""
-    import ray
-
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=2**31)
-    folder = os.path.dirname(paths[0])  # which has no other file: of a list of paths Ray asks for a client of HTTP
-    return ray.data.read_parquet(folder) if blocks else dplr.Stream(paths, workers=ray)
-
-
 def spark(paths: list[str], frame: bool = False) -> Any:
     """Executors of Spark."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -100,8 +91,6 @@ ENGINES: dict[str, Callable[[list[str]], Any]] = {
     "dask 1 as it comes": lambda paths: dask(paths, 1, is_set=False),
     "dask 2": lambda paths: dask(paths, 2),
     "dask dataframe 2": lambda paths: dask(paths, 2, frames=True),
-    "ray 2": ray,
-    "ray dataset 2": lambda paths: ray(paths, blocks=True),
     "spark 2": spark,
     "spark dataframe": lambda paths: spark(paths, frame=True),
 }

@@ -1,4 +1,4 @@
-"""A released model means the same to scikit-learn, to a database and to an ONNX runtime."""
+"""A released model means the same to scikit-learn and to a database."""
 
 import copy
 import dataclasses
@@ -22,9 +22,9 @@ import dplr
 import every_column
 from dplr.bounds import columns, curves, kinds, layout, products
 from dplr.estimators import UnitBall
-from dplr.estimators.export import graph, parts, sql, steps
+from dplr.estimators.export import parts, sql, steps
 from dplr.problem.losses import link
-from exported import answers, asked, assert_same, database
+from exported import asked, assert_same, database
 
 pl = pytest.importorskip("polars", reason="polars has no wheel for this Python")
 
@@ -230,16 +230,6 @@ def test_a_pipeline_does_not_depend_on_what_scikit_learn_is_told_to_hand_on(outp
             assert_same(plain.predict(X), pairs.predict(X))
 
 
-@pytest.mark.oracle
-def test_onnx_takes_products_of_columns_by_position(oracle):
-    oracle("onnxruntime")
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.uniform(-1, 2, 200), rng.integers(0, 5, 200)])
-    bounds = dplr.Bounds([(0, 1), {"levels": [3, 1, 2], "reference": 1}], products=[(1, 0), (0, 0)])
-    est = dplr.fit(X, X[:, 0] > 0.5, eps=9.0, bounds=bounds)
-    assert_same(answers(est, X)["margin"], est.decision_function(X))
-
-
 @pytest.mark.parametrize("model", ["linear", "logistic", "three"])
 def test_without_bounds_the_pipeline_begins_with_the_unit_ball(model):
     est, X = of_the_ball(model)
@@ -287,15 +277,6 @@ def test_every_tool_gives_the_probabilities_of_margins_that_are_not_log_odds(lin
         assert_same(plain.predict(X), est.predict(X))
         assert_same(np.transpose([asked(base, one) for one in est.to_sql("probability").values()]), wanted)
         assert_same(pd.read_sql(est.to_sql("probability", table="t"), base), wanted)
-
-
-@pytest.mark.oracle
-def test_onnx_gives_the_probabilities_of_margins_that_are_not_log_odds(linked, oracle):
-    oracle("onnxruntime")
-    X = every_column.table(200, 1)
-    for est in linked:
-        assert_same(answers(est, X)["probability"], est.predict_proba(X))
-        assert_same(answers(est, X)["margin"], est.decision_function(X))
 
 
 def test_no_margin_lets_a_tool_overflow_or_turns_a_label(linked, base):
@@ -439,101 +420,13 @@ def test_sql_is_refused_where_it_cannot_be_meant(models):
         of_the_ball("linear")[0].to_sql()
 
 
-# --- ONNX
-
-
-@pytest.mark.oracle
-def test_onnx_gives_what_the_model_predicts(models, oracle):
-    oracle("onnxruntime")
-    names = {"predict": "label", "decision_function": "margin", "predict_proba": "probability"}
-    for est, X in each(models):
-        found = answers(est, X)
-        if "prediction" in found:
-            assert_same(found["prediction"], est.predict(X))
-            continue
-        assert set(found) == {names[method] for method in methods(est)}
-        for method in methods(est):
-            assert_same(found[names[method]], getattr(est, method)(X))
-
-
-@pytest.mark.oracle
-def test_onnx_takes_values_where_no_transform_exists_and_a_reference_of_no_text(far, oracle):
-    oracle("onnxruntime")
-    X = pd.DataFrame(FAR)
-    assert_same(answers(far, X)["margin"], far.decision_function(X))
-    infinite = X.assign(rate=[-np.inf, np.inf, *X["rate"][2:]], week=[-np.inf, np.inf, *X["week"][2:]])
-    clipped = X.assign(rate=[-1e9, 1e9, *X["rate"][2:]], week=[-1e9, 1e9, *X["week"][2:]])
-    assert_same(answers(far, infinite)["margin"], far.decision_function(clipped))
-
-
-@pytest.mark.oracle
-def test_onnx_multiplies_every_two_kinds_of_column(pairs, oracle):
-    oracle("onnxruntime")
-    X = every_column.table(400, 1)
-    assert_same(answers(pairs, X)["prediction"], pairs.predict(X))
-    assert answers(pairs, X[:0])["prediction"].shape == (0,)
-
-
-@pytest.mark.oracle
-@pytest.mark.parametrize("model", ["linear", "logistic", "three"])
-def test_onnx_projects_onto_the_unit_ball_without_bounds(model, oracle):
-    oracle("onnxruntime")
-    est, X = of_the_ball(model)
-    found = answers(est, X)
-    assert_same(
-        found["prediction" if model == "linear" else "margin"],
-        est.predict(X) if model == "linear" else est.decision_function(X),
-    )
-
-
-@pytest.mark.oracle
-def test_onnx_has_no_number_where_the_model_refuses_a_row(models, oracle):
-    oracle("onnxruntime")
-    for name in every_column.REFUSING:
-        X = every_column.table(20, 1)
-        X.loc[3, name] = None
-        assert np.flatnonzero(np.isnan(answers(models["regression", "off"], X)["prediction"])).tolist() == [3]
-        assert np.flatnonzero(np.isnan(answers(models["two labels", "on"], X)["margin"])).tolist() == [3]
-
-
-@pytest.mark.oracle
-def test_onnx_takes_hostile_names_and_a_level_of_no_text(oracle):
-    oracle("onnxruntime")
-    X = pd.DataFrame({"value 3": ["", "a", "b", "value 4"] * 50, "value 4": np.linspace(-1, 2, 200)})
-    bounds = dplr.Bounds({"value 3": {"levels": ["", "a"], "missing": "indicator"}, "value 4": (0, 1)})
-    est = dplr.fit(X, X["value 4"] > 0.5, eps=9.0, bounds=bounds)
-    assert_same(answers(est, X)["margin"], est.decision_function(X))
-    other = dplr.fit(
-        X.set_axis(["label", "b"], axis=1),
-        X["value 4"] > 0.5,
-        eps=9.0,
-        bounds=dplr.Bounds({"label": {"levels": ["a", "b"]}}),
-    )
-    with pytest.raises(
-        ValueError, match="`feature_names_in_` must not be empty for ONNX, or label, margin, probability"
-    ):
-        other.to_onnx()
-
-
-def test_without_onnx_a_graph_is_refused_with_the_extra(models, monkeypatch):
-    monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(ModuleNotFoundError, match=r'pip install "\.\[onnx\]"'):
-        models["regression", "off"].to_onnx()
-
-
 # --- what no tool knows
 
 
 def test_every_tool_has_every_part_and_every_transform():
     known = set(parts.Part.__args__)
-    assert known == set(steps._STEPS) == set(sql._TERMS) == set(graph._BLOCKS)
-    assert (
-        set(columns.TRANSFORMS)
-        == set(kinds.INVERSES)
-        == set(steps._FORWARD)
-        == set(sql._FORWARD)
-        == set(graph._FORWARD)
-    )
+    assert known == set(steps._STEPS) == set(sql._TERMS)
+    assert set(columns.TRANSFORMS) == set(kinds.INVERSES) == set(steps._FORWARD) == set(sql._FORWARD)
     assert {*columns.Column.__args__, curves.Curve} == set(parts._OF)
 
 

@@ -1,12 +1,10 @@
-"""Answers of a database and of an ONNX runtime to a released model."""
+"""Answers of a database to a released model."""
 
 import contextlib
 import functools
 import sqlite3
 
 import numpy as np
-import pandas as pd
-import pytest
 from numpy.testing import assert_allclose
 
 
@@ -31,22 +29,6 @@ def database():
 def asked(base, expression):
     """The values of an expression over the rows of table t."""
     return [row[0] for row in base.execute(f"SELECT {expression} FROM t")]
-
-
-def answers(est, X):
-    """Outputs of the graph of a model, by name."""
-    runtime = pytest.importorskip("onnxruntime")
-    session = runtime.InferenceSession(est.to_onnx().SerializeToString())
-    if not isinstance(X, pd.DataFrame):
-        fed = {"X": X}
-    else:
-        fed = {
-            each.name: (
-                X[each.name].where(X[each.name].notna(), "") if "string" in each.type else X[each.name].astype(float)
-            ).to_numpy()[:, None]
-            for each in session.get_inputs()
-        }
-    return dict(zip([each.name for each in session.get_outputs()], session.run(None, fed), strict=True))
 
 
 def _of_a_value(function, value):

@@ -536,7 +536,7 @@ BROKEN = {
     "no JSON": b"hello",
     "a list": b"[]",
     "null": b"null",
-    "another format": b'{"format": "onnx", "version": 1}',
+    "another format": b'{"format": "pmml", "version": 1}',
     "no version": b'{"format": "dplr model"}',
     "a version that is true": b'{"format": "dplr model", "version": true}',
     "a version that is text": b'{"format": "dplr model", "version": "1"}',

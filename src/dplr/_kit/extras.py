@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any, Literal
 
-Extra = Literal["accounting", "cli", "demo", "files", "formulas", "frames", "offices", "onnx", "plots", "progress"]
+Extra = Literal["accounting", "cli", "demo", "files", "formulas", "frames", "offices", "plots", "progress"]
 PUBLISHED = False  # whether dplr is on the package index: turned with the first release (docs/develop/releasing.md)
 
 

@@ -124,7 +124,7 @@ def encode_model(est: Any) -> bytes:
     _ = est.coef_names_  # raises NotFittedError
     if est._searched:
         rule = "must not come from a private search: the format has no place for a statement of more than one fit"
-        remedy = "Use est.to_sklearn(), est.to_sql() or est.to_onnx(), and publish `privacy_` beside it."
+        remedy = "Use est.to_sklearn() or est.to_sql(), and publish `privacy_` beside it."
         raise ModelFileError(sentence("est", rule, f"eps = {est.privacy_.eps:g} of a whole search", remedy))
     return _encode(est)
 

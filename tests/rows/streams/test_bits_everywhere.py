@@ -6,7 +6,7 @@ from bench.scale import bits
 
 ROWS = 4000
 CLUSTERS = ["Dask, files, 1 worker", "Dask, files, 3 workers", "Dask DataFrame, 1 worker", "Dask DataFrame, 3 workers",
-            "Spark, files", "Spark DataFrame", "Ray, files", "Ray Dataset"]  # fmt: skip
+            "Spark, files", "Spark DataFrame"]  # fmt: skip
 NEEDS = {"polars frame": "polars", "polars `LazyFrame`": "polars", "DuckDB relation": "duckdb"}
 
 

@@ -8,11 +8,11 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from dplr._kit.validation import check_choice, sentence
-from dplr.estimators.export import graph, sql
+from dplr.estimators.export import sql
 
 
 class Exports:
-    """A released model for scikit-learn, SQL and ONNX: post-processing."""
+    """A released model for scikit-learn and SQL: post-processing."""
 
     def to_sklearn(self) -> Any:
         """Make a pipeline of scikit-learn with the same predictions, for use where dplr is not installed.
@@ -132,39 +132,6 @@ class Exports:
             raise ValueError(sentence("keep", "must be empty without a table", keep, "Give `table` too."))
         expressions = sql.outputs_of(self, output, sql.margins_of(self, inputs, quotes), quotes)
         return expressions.get(None, expressions)  # None is the one expression where there are no labels
-
-    def to_onnx(self) -> Any:
-        """Make an ONNX graph of the model in float64 (extra `onnx`).
-
-        Returns
-        -------
-        onnx.ModelProto
-            Of plain operators (opset 19). Inputs: one column (rows, 1) per feature under its name, float64 for numbers
-            and text for levels that are text; or one `X` (rows, n_features) where the columns have no names. Outputs:
-            `prediction` (rows,); or `label` and `margin` (rows,), with more than two classes (rows, n_classes), and for
-            logistic regression `probability` (rows, n_classes).
-
-        Raises
-        ------
-        NotFittedError
-            `fit` was not called.
-        ValueError
-            Names or labels are none that ONNX has, or the bounds describe a column in a way that has no operators here.
-        ModuleNotFoundError
-            The package onnx is not installed.
-
-        Privacy
-        -------
-        Holds released numbers and public facts; the privacy statement is its `doc_string`.
-
-        Notes
-        -----
-        A missing number is NaN, missing text is empty; where empty text is a level, no text is missing. ONNX cannot
-        refuse a row: where dplr does, `prediction`, `margin` and `probability` are NaN, and `label` means nothing.
-        Infinity is clipped.
-        """
-        check_is_fitted(self)
-        return graph.model_of(self)
 
     def _sql_columns(self, columns: Sequence[str] | None) -> list[str]:
         """Names of the columns of a table, one per feature."""

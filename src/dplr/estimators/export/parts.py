@@ -211,11 +211,6 @@ def is_text(levels: Sequence[Level]) -> bool:
     return bool(levels) and isinstance(levels[0], str)
 
 
-def text_features(parts: Sequence[Part]) -> set[int]:
-    """Places of the columns that hold text."""
-    return {part.place for part in parts if isinstance(part, OneHot | Position | Mark) and is_text(part.levels)}
-
-
 def _ends(prep: Prep) -> list[Pair]:
     """The ranges of the model's columns. Only numbers, and products of two, may have ranges of their own."""
     assert prep.layout is not None

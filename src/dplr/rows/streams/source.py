@@ -27,7 +27,7 @@ class Stream:
     ----------
     source : path-like, list of path-like, lazy table or parts
         A Parquet file, a list of files, a folder, or a pattern such as ``"people/*.parquet"``; a dataset of pyarrow, a
-        LazyFrame of polars, a relation of DuckDB, a DataFrame of Dask or Spark, or a Dataset of Ray. `fit` takes a path
+        LazyFrame of polars, a relation of DuckDB, or a DataFrame of Dask or Spark. `fit` takes a path
         or a lazy table without this class, which holds options.
     keep : path-like, False or None, default=None
         Folder where a fit that reads rows hundreds of times may keep them, encoded, in a file without a name, while it
@@ -36,8 +36,8 @@ class Stream:
     threads : int or None, default=None
         How many parts this process reads at once. None takes two, or one where more than 32 columns are read.
     workers : object or None, default=None
-        Whose workers read the files or the dataset: a Client of Dask, a SparkSession, or the module ray. None reads
-        them in this process. Tables on a cluster are read there in any case.
+        Whose workers read the files or the dataset: a Client of Dask or a SparkSession. None reads them
+        in this process. Tables on a cluster are read there in any case.
 
     Raises
     ------

@@ -20,10 +20,9 @@ _FILES = {
     ("duckdb", "DuckDBPyRelation"): "duckdb",
     ("dask", "DataFrame"): "dask",
     ("pyspark", "DataFrame"): "spark",
-    ("ray", "Dataset"): "ray",
 }
 # (library, class) of the parameter `workers` -> the file here whose `placed` sends parts to them.
-_CLUSTERS = {("distributed", "Client"): "dask", ("pyspark", "SparkSession"): "spark", ("builtins", "module"): "ray"}
+_CLUSTERS = {("distributed", "Client"): "dask", ("pyspark", "SparkSession"): "spark"}
 
 
 def is_lazy(source: Any) -> bool:
@@ -41,9 +40,8 @@ def parts_of(source: Any, threads: int | None) -> Parts:
 def placed(parts: Parts, workers: Any) -> Parts:
     """These parts, read by workers."""
     name = _file_of(workers, _CLUSTERS)
-    if name is None or (name == "ray" and workers.__name__ != "ray"):
-        rule = "must be a Client of Dask, a SparkSession, or the module ray"
-        raise TypeError(sentence("workers", rule, type(workers).__name__))
+    if name is None:
+        raise TypeError(sentence("workers", "must be a Client of Dask or a SparkSession", type(workers).__name__))
     if not isinstance(parts, LocalParts):
         remedy = "Leave it out: the rows are read where they lie."
         raise ValueError(sentence("workers", "must be None for rows on a cluster", type(parts).__name__, remedy))

@@ -24,7 +24,7 @@ class FarParts(PartList):
     ----------
     parts : in their order.
     empty : a table without rows, with the columns and types of all parts.
-    workers : the cluster that reads: a client, a session or a module.
+    workers : the cluster that reads: a client or a session.
     """
 
     is_local = False
