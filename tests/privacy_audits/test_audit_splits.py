@@ -22,7 +22,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("relation", "line", "broken"), BROKEN)
-def test_audit_is_red_on_a_copy_whose_split_is_public(relation, line, broken, tmp_path):
+def test_audit_is_red_on_a_broken_copy_whose_split_is_public(relation, line, broken, tmp_path):
     names = [f"{release} {relation}" for release in ("holdout", "search")]
     for found in measure_on_a_patched_copy("splits_audit.py", names, RUNS, SPLITS, line, broken, tmp_path):
         assert found > 1.3 * EPS
