@@ -82,11 +82,10 @@ def test_linear_start_is_the_ridge_regression_of_the_public_rows():
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_vector_pair_and_model_are_one_start(fit_intercept):
+def test_pair_and_model_are_one_start(fit_intercept):
     model = non_private(*PUBLIC, fit_intercept=fit_intercept)
     pair = (model.coef_, model.intercept_)
-    vector = coefs(model) if fit_intercept else model.coef_[0]
-    forms = [model, pair, list(pair), (model.coef_[0].tolist(), float(model.intercept_[0])), vector, tuple(vector)]
+    forms = [model, pair, list(pair), (model.coef_[0].tolist(), float(model.intercept_[0]))]
     found = [coefs(seeded(*PRIVATE, public=form, fit_intercept=fit_intercept)) for form in forms]
     for other in found[1:]:
         assert_array_equal(other, found[0])
@@ -227,8 +226,8 @@ def test_statement_says_what_public_data_were_used_and_what_must_hold_of_them():
     )
     for statement in (plan.statement, est.privacy_):
         assert sentence in statement.assumptions
-    from_vector = dplr.plan(n_rows=9, bounds=BOUNDS, eps=0.5, public=[1.0, 2.0, 3.0, 0.5]).statement.assumptions
-    (fact,) = [fact for fact in from_vector if fact.startswith("public coef")]
+    from_pair = dplr.plan(n_rows=9, bounds=BOUNDS, eps=0.5, public=([1.0, 2.0, 3.0], 0.5)).statement.assumptions
+    (fact,) = [fact for fact in from_pair if fact.startswith("public coef")]
     assert fact.startswith("public coefficients [1. 2. 3.], intercept 0.5: they do not come from the private data")
     assert fact.endswith("disjoint from the private data, and were not selected using it")
 
@@ -301,9 +300,14 @@ FAULTS = [
     ((PUBLIC[0].astype({"b": str}), Y), r"`public` must have numeric columns; got \['b'\]"),
     ((PUBLIC[0].rename(columns={"b": "B"}), Y), r"exactly the columns of X; missing: \['b'\]; not in X: \['B'\]"),
     ((PUBLIC[0][["a", "b"]], Y), r"missing: \['c'\]; not in X: none"),
-    ([1.0, 2.0], "must have 3 coefficients and an intercept, the last entry; got '2 entries'"),
-    ([1.0, 2.0, 3.0], "an intercept, the last entry; got '3 entries'"),
-    ([1.0, 2.0, math.nan, 0.0], "`public` must be finite"),
+    (([1.0, 2.0], 3.0), "must have 3 coefficients and one intercept"),
+    (
+        [1.0, 2.0, 3.0, 0.5],
+        r"must hold coefficients and an intercept; got \[1.0.*\(X, y\), a fitted.*\(coef, intercept\)",
+    ),
+    (np.array([1.0, 2.0, 3.0, 0.5]), "`public` must hold coefficients and an intercept"),
+    (np.array([1.0, 2.0]), "`public` must hold coefficients and an intercept"),
+    (([1.0, 2.0, math.nan], 0.0), "`public` must be finite"),
     ("heart", "`public` must hold coefficients and an intercept; got 'heart'"),
     (((1.0, 2.0, 3.0), (0.0, 1.0)), "3 coefficients and one intercept.*public data"),
     (([[1.0, 2.0], [3.0]], 0.0), "must hold coefficients and an intercept"),
@@ -322,11 +326,11 @@ def test_faults_of_public_data_are_named_before_a_private_row_is_read(public, ma
     assert entropy.bytes == 0
 
 
-def test_a_vector_without_intercept_is_refused_where_one_is_needed_and_taken_where_not():
-    plan = dplr.plan(n_rows=9, n_features=3, eps=1.0, fit_intercept=False, public=[1.0, 2.0, 3.0])
+def test_without_an_intercept_that_of_the_pair_must_be_zero():
+    plan = dplr.plan(n_rows=9, n_features=3, eps=1.0, fit_intercept=False, public=([1.0, 2.0, 3.0], 0.0))
     assert plan.problem.w0 == (1.0, 2.0, 3.0)
     with pytest.raises(ValueError, match="must have intercept 0 with fit_intercept=False"):
-        dplr.plan(n_rows=9, n_features=3, eps=1.0, fit_intercept=False, public=[1.0, 2.0, 3.0, 4.0])
+        dplr.plan(n_rows=9, n_features=3, eps=1.0, fit_intercept=False, public=([1.0, 2.0, 3.0], 4.0))
 
 
 def test_public_frame_beside_a_private_array_is_refused():

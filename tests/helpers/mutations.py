@@ -87,7 +87,7 @@ def models():
             dplr.fit(
                 frame[["age", "school"]] / 100, X[:, 0], eps=2.0, delta=1e-6, mechanism=moments, model="linear", rng=3
             ),
-            dplr.fit(X, y, eps=2.0, delta=1e-6, mechanism=descent, public=[0.1, 0.2, 0.3], bounds=pairs, rng=4),
+            dplr.fit(X, y, eps=2.0, delta=1e-6, mechanism=descent, public=([0.1, 0.2], 0.3), bounds=pairs, rng=4),
             dplr.fit(X, y, eps=2.0, model="svm", mechanism="objective", fit_intercept=False, bounds=pairs, rng=5),
             dplr.fit(X, third, eps=2.0, mechanism="fm", rng=6, **abc),
             dplr.fit(X, third, eps=2.0, mechanism="output", neighbouring="add_remove", n_rows=400, rng=7, **abc),

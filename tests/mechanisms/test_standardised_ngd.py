@@ -313,10 +313,10 @@ def test_a_frame_over_no_records_is_one_of_noise():
 
 def test_history_and_coefficients_are_in_the_users_units_and_a_public_start_is_where_it_begins():
     X, y = made(2000)
-    start = np.array([0.2, -0.9, 0.5, -4.0])
+    start = (np.array([0.2, -0.9, 0.5]), -4.0)
     est = fit(X, y, public=start, steps=9)
-    assert_allclose(est.history_.coefs[0], start[:3], rtol=1e-3)
-    assert_allclose(est.history_.intercepts[0], start[3], rtol=1e-3)
+    assert_allclose(est.history_.coefs[0], start[0], rtol=1e-3)
+    assert_allclose(est.history_.intercepts[0], start[1], rtol=1e-3)
     assert_allclose(est.coef_[0], est.history_.coefs[-2:].mean(axis=0), rtol=1e-9)
     assert_array_equal(est.history_.gradients, est.released_["gradients"])
     assert not fit(X, y, steps=2).history_.coefs[0].any()
@@ -433,8 +433,8 @@ def test_auto_standardises_where_means_are_not_drowned_and_no_regression_with_a_
     assert not standardised(eps=0.1, n_rows=300)  # the noise of a mean is larger than half the bounds
     assert standardised(eps=0.1, n_rows=300, mechanism=spec())
     assert standardised(model="linear")
-    assert standardised(public=np.zeros(4))
-    assert not standardised(model="linear", public=np.zeros(4))
+    assert standardised(public=(np.zeros(3), 0.0))
+    assert not standardised(model="linear", public=(np.zeros(3), 0.0))
     assert not standardised(bounds=None, n_features=3)
     assert not standardised(fit_intercept=False)
     assert not standardised(l2=0.1)

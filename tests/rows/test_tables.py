@@ -491,7 +491,7 @@ def test_plan_has_the_noise_and_the_facts_of_the_fit():
 
 
 @pytest.mark.filterwarnings("ignore:`public` has values outside the bounds")
-def test_public_tables_of_another_library_and_public_vectors_start_the_fit():
+def test_public_tables_of_another_library_and_public_coefficients_start_the_fit():
     tables, y = frames(800)
     public = frames(300, seed=9)
     options = {"eps": 1.0, "bounds": BOUNDS, "mechanism": "objective", "rng": 2}
@@ -499,11 +499,11 @@ def test_public_tables_of_another_library_and_public_vectors_start_the_fit():
     for est in found[1:]:
         assert_array_equal(est.coef_, found[0].coef_)
     start = quiet(dplr.fit, *[public[0]["arrow"], public[1]], mechanism="none", eps=math.inf, bounds=BOUNDS)
-    from_model, from_vector = (
+    from_model, from_pair = (
         quiet(dplr.fit, tables["pandas"], y, **options, public=form)
-        for form in (start, np.append(start.coef_[0], start.intercept_))
+        for form in (start, (start.coef_[0], start.intercept_))
     )
-    assert_array_equal(from_model.coef_, from_vector.coef_)
+    assert_array_equal(from_model.coef_, from_pair.coef_)
     assert_allclose(from_model.coef_, found[0].coef_, rtol=1e-6, atol=1e-6)
     with pytest.warns(UserWarning, match=r"`public` has values that are no declared level: work \d"):
         dplr.plan(n_rows=9, bounds=BOUNDS, eps=1.0, public=(public[0]["polars"], public[1]))

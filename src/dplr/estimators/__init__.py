@@ -155,7 +155,7 @@ def fit(
         Public factor of every label, for classifiers. None counts all rows alike.
     public : tuple, fitted model, array-like or None, default=None
         Where the fit starts and towards which its ridge pulls, as in `LogisticRegression`: public rows ``(X, y)``, a
-        fitted model, ``(coef, intercept)`` or a vector.
+        fitted model or ``(coef, intercept)``.
     ranges : {"auto", "on", "off"}, default="auto"
         Whether numbers are clipped to ranges that are released first, as in `LogisticRegression`.
     curves : int, "auto" or None, default=None

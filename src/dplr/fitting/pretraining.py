@@ -25,7 +25,8 @@ from dplr.rows import ALL, NUMERIC, ArrayRows, Encoder, Selection, Target, above
 from dplr.rows.queries.losses import LossGradient
 from dplr.rows.queries.totals import Faults
 
-_FORMS = "Give public data (X, y), a fitted model, a pair (coef, intercept), or a vector of coefficients."
+_FORMS = "Give public data (X, y), a fitted model, or a pair (coef, intercept)."
+_PAIR = "must hold coefficients and an intercept"
 _MOST_WORK = 100_000  # limit of the search for memory that two arrays share: a few milliseconds
 DISJOINT = "disjoint from the private data, and were not selected using it"
 
@@ -90,8 +91,8 @@ class FittedModel(Protocol):
     intercept_: Any
 
 
-PublicLike: TypeAlias = "FittedModel | tuple[Any, Any] | Sequence[float] | NDArray[Any] | None"
-"""Public data ``(X, y)``, a fitted model, a pair ``(coef, intercept)``, or a vector of coefficients; None for none."""
+PublicLike: TypeAlias = "FittedModel | tuple[Any, Any] | None"
+"""Public data ``(X, y)``, a fitted model, or a pair ``(coef, intercept)``; None for none."""
 
 
 def check_other_rows(public: Any, X: Any) -> None:
@@ -118,7 +119,7 @@ def read_public(
     Coefficients are those of the model's columns, in their order; data have the columns of the table.
 
     Data are a pair whose first part is a frame, or a table beside more than one target: neither can be meant as
-    coefficients. A flat sequence of numbers is a vector. Any other pair is (coef, intercept).
+    coefficients. Any other pair is (coef, intercept).
     """
     if public is None:
         return None
@@ -135,15 +136,9 @@ def read_public(
     if hasattr(public, "get_params"):
         remedy = "Fit it; where it is cloned, as in cross-validation, give (est.coef_, est.intercept_)."
         raise ValueError(sentence("public", "must be a linear model that is fitted", type(public).__name__, remedy))
-    vector = _as_vector(public)
-    if vector is None:
-        return _read_model(public, n_features, fit_intercept)
-    if len(vector) == n_features and not fit_intercept:
-        return _read_model((vector, 0.0), n_features, fit_intercept)
-    if len(vector) != n_features + 1:
-        rule = f"must have {n_features} coefficients{' and an intercept, the last entry' if fit_intercept else ''}"
-        raise ValueError(sentence("public", rule, f"{len(vector)} entries", _FORMS))
-    return _read_model((vector[:-1], vector[-1]), n_features, fit_intercept)
+    if not isinstance(public, (tuple, list)):  # an array of two numbers is no pair either
+        raise ValueError(sentence("public", _PAIR, public, _FORMS))
+    return _read_model(public, n_features, fit_intercept)
 
 
 def column_names(public: Any) -> tuple[str, ...] | None:
@@ -268,19 +263,11 @@ def _holds_data(public: Any) -> bool:
     return len(shape) == 2 and targets > 1
 
 
-def _as_vector(public: Any) -> NDArray[np.float64] | None:
-    try:
-        vector = np.asarray(public, dtype=np.float64)
-    except (TypeError, ValueError):
-        return None
-    return vector if vector.ndim == 1 else None
-
-
 def _read_model(pair: Any, n_features: int, fit_intercept: bool, promise: str = "") -> PublicModel:
     try:
         coef, intercept = (np.array(part, dtype=np.float64).ravel() for part in pair)
     except (TypeError, ValueError):
-        raise ValueError(sentence("public", "must hold coefficients and an intercept", pair, _FORMS)) from None
+        raise ValueError(sentence("public", _PAIR, pair, _FORMS)) from None
     if coef.shape != (n_features,) or intercept.shape != (1,):
         got = (coef.shape, intercept.shape)
         raise ValueError(sentence("public", f"must have {n_features} coefficients and one intercept", got, _FORMS))
@@ -296,7 +283,7 @@ def _check_names(public: Any, layout: Layout) -> None:
     names = getattr(public, "coef_names_", layout.names) if hasattr(public, "coef_") else layout.names
     if layout.named and sorted(names) == sorted(layout.names) and tuple(names) != layout.names:
         rule = f"must have its coefficients in the order of the bounds, {list(layout.names)}"
-        raise ValueError(sentence("public", rule, list(names), "Give a vector in that order."))
+        raise ValueError(sentence("public", rule, list(names), "Give (coef, intercept) in that order."))
     if layout.named and layout.hats and tuple(names) != layout.names:
         remedy = "Start with a model that has them, or with public data."
         raise ValueError(sentence("public", "must have the curves of this fit", list(names), remedy))

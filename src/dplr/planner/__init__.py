@@ -86,7 +86,7 @@ def plan(
         `"auto"`, a shorthand, or a spec of `dplr.mechanisms`.
     class_weight : dict or None, default=None
         Public factors of labels, as in `LogisticRegression`. They are not simulated, so the other plans have none.
-    public : tuple, model, vector or None, default=None
+    public : tuple, model or None, default=None
         Public data or coefficients where the fit starts, as in `LogisticRegression`. A plan may fit public data.
 
     Returns
