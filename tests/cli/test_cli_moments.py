@@ -160,15 +160,3 @@ def test_a_release_that_cannot_be_written_is_not_lost(folder, monkeypatch):
     assert "The release is on standard output" in result.stderr
     pathlib.Path("kept.json").write_text(result.stdout)
     assert dplr.load_moments("kept.json").n_rows == 3000
-
-
-def test_importance_is_released_and_what_is_none_is_a_usage_error(folder):
-    done = CliRunner().invoke(main, [*RELEASE, "--importance", "income=3", "--importance", "a, b=0.5"])
-    assert done.exit_code == 0, done.output
-    assert dplr.load_moments("m.json").importance == (1.0, 0.5, 1.0, 1.0, 3.0)
-    assert "declared importance of columns (1 for others): a, b 0.5, income 3" in " ".join(done.output.split())
-    for texts in (["income"], ["income=much"], ["income=99"], ["wage=2"], ["age=2", "age=3"]):
-        asked = [word for text in texts for word in ("--importance", text)]
-        refused = CliRunner().invoke(main, [*RELEASE, "--overwrite", *asked])
-        assert refused.exit_code == 2, refused.output
-        assert "importance" in refused.output

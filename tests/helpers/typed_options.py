@@ -312,7 +312,6 @@ COMMANDS = {
         "delta": Line("--delta 1e-6", passes("release_moments", "delta", 1e-6)),
         "noise": Line("--noise gaussian", passes("release_moments", "noise", "gaussian"), "--delta 1e-6"),
         "columns": Line("--column age", passes("release_moments", "bounds", one_column)),
-        "important": Line("--importance age=3", passes("release_moments", "importance", {"age": 3.0})),
         "neighbouring": Line("--neighbouring add_remove", passes("release_moments", "neighbouring", "add_remove")),
         "n_rows": Line("--n-rows 77", passes("release_moments", "n_rows", 77), "--neighbouring add_remove"),
         "party": Line("--party north", passes("release_moments", "party", "north")),

@@ -7,14 +7,10 @@ import pytest
 
 import dplr
 from dplr.bounds.scaling import layout_prep
-from dplr.moments.importance import moments_prep
 from dplr.moments.law import GAUSSIAN, LAPLACE, cells, covers, plan_release, proved_sensitivity
 from dplr.moments.released import scaled_problem
 from dplr.privacy.calibration import discrete_gaussian_mu
 from dplr.privacy.guarantees import Neighbouring, Pure
-from dplr.privacy.sensitivity import sized_add_remove, sized_replace_one
-from dplr.rows import ArrayRows
-from dplr.rows.queries.moments import Moments
 from sensitivity_search import worst_moments_change
 
 BOUNDS = {
@@ -63,70 +59,6 @@ def test_search_reaches_the_sensitivity_in_l2_where_rows_can_be_orthogonal(relat
     geometry = layout_prep(dplr.Bounds([(0, 1)] * 8).layout, True, None).geometry
     found = worst_moments_change(geometry, relation, 2)
     assert 0.99 * proved_sensitivity(geometry, relation, GAUSSIAN) <= found
-
-
-# By the layouts above, columns first and then products.
-IMPORTANCE = {
-    "numbers": (4.0, 1.0, 1.0, 0.5),
-    "numbers and blocks": (1.0, 3.0, 2.0, 0.5),
-    "marks": (3.0, 1.0, 0.5),
-    "a binary column": (0.1, 10.0, 1.0),
-    "a reference": (3.0, 1.0),
-    "a block of numbers": (1.0, 2.0, 4.0),
-    "a curve for each level": (2.0, 1.0, 4.0),
-    "squares": (4.0, 1.0, 0.5, 0.5),
-}
-
-
-@pytest.mark.parametrize("relation", list(Neighbouring))
-@pytest.mark.parametrize("name", IMPORTANCE)
-def test_search_never_exceeds_the_sensitivity_of_columns_of_unequal_importance_and_comes_close(name, relation):
-    geometry = moments_prep(LAYOUTS[name], IMPORTANCE[name]).geometry
-    proved = proved_sensitivity(geometry, relation, LAPLACE)
-    found = worst_moments_change(geometry, relation, 1)
-    assert 0.98 * proved <= found <= proved * (1 + 1e-9)
-    assert worst_moments_change(geometry, relation, 2) <= proved_sensitivity(geometry, relation, GAUSSIAN) * (1 + 1e-9)
-
-
-@pytest.mark.parametrize("relation", list(Neighbouring))
-@pytest.mark.parametrize("name", LAYOUTS)
-def test_columns_of_equal_size_have_the_sensitivity_that_groups_of_one_size_have(name, relation):
-    geometry = geometry_of(name)
-    equal = geometry.weighted((1.0,) * geometry.d)
-    expected = proved_sensitivity(geometry, relation, LAPLACE)
-    assert expected * (1 - 1e-12) <= proved_sensitivity(equal, relation, LAPLACE) <= 1.03 * expected
-
-
-def test_test_vectors_of_the_sensitivity_of_columns_of_unequal_importance():
-    """Two numbers of half-widths 3/5 and 4/5; and of 4/5 beside a block of 3/5. The constant is 1/2."""
-    assert sized_add_remove([0.6, 0.8], [], 0.5) == pytest.approx((1.96 + 1) / 2 + 0.7 + 0.25)
-    # theta = 1/3: 1/18 + 2 (1/6)^2 / 2.
-    assert sized_replace_one([0.6, 0.8], [], [], [], 0.5) == pytest.approx(1.48 + 0.7 + 1 / 18 + 1 / 36)
-    assert sized_add_remove([0.8], [0.6], 0.5) == pytest.approx((1.96 + 1) / 2 + 0.7 + 0.25 - 0.36)
-    # theta = 1/2: the number may move by 3/5 only; and the block moves 2 * 0.5 * 0.6 beside it.
-    assert sized_replace_one([0.8], [0.6], [], [], 0.5) == pytest.approx(0.64 + 1.1 * 0.8 + 0.125 + 0.18 + 0.6)
-    assert sized_replace_one([], [0.6], [0.5], [0.4], 0.5) == pytest.approx(1.5 + 2.25 - 0.77 + 0.25 + 0.32)
-
-
-@pytest.mark.parametrize("importance", [(4.0, 1.0, 1.0, 0.5), (0.1, 10.0, 10.0, 0.3), (1.0, 1.0, 7.0, 3.0)])
-def test_rows_of_columns_of_unequal_importance_lie_in_the_unit_ball_to_the_last_bit(importance):
-    columns = [(0, 1), {"levels": [0, 1, 2]}, {"lower": 0, "upper": 9, "missing": "indicator"}]
-    columns.append({"lower": 0, "upper": 1, "knots": 4, "line": False})
-    prep = moments_prep(dplr.Bounds(columns).layout, importance)
-    units = [int(width * 2**20) for width in prep.geometry.half_widths]
-    heads = prep.geometry.firsts[:-1]
-    assert units == [width * 2**20 for width in prep.geometry.half_widths]
-    assert sum(units[first] ** 2 for first in heads) <= 2**40
-    values = [-1e9, 1e9, 1 / 3, 0.1, 0.7]
-    rows = [(x, level, y, z) for x in values[:2] for level in (0, 2) for y in (*values[:2], np.nan) for z in values]
-    for row in rows:
-        total = ArrayRows(np.array([row]), np.zeros(1), prep).total(Moments(prep.geometry.d, True))
-        cells = total.integers(-40)
-        ends = np.abs(cells[:-2, prep.geometry.d]) / 2**19  # of the column in grid units: its product with 1/2
-        assert np.trace(cells[:-2, :-2]) <= 2**40
-        sizes = [ends[first : first + size].sum() for first, size in zip(heads, prep.geometry.groups, strict=False)]
-        assert np.all(sizes <= np.array(units)[list(heads)])
-        assert sizes[:3] == [units[0], units[1], units[4]]  # all of them are at an end of their range
 
 
 def test_test_vectors_of_the_sensitivities():

@@ -13,8 +13,8 @@ import numpy as np
 
 import dplr
 from dplr.auditing import eps_lower_bound, gaussian_eps, mu_lower_bound
+from dplr.bounds.scaling import layout_prep
 from dplr.mechanisms.drawing import noisy_blocks
-from dplr.moments.importance import moments_prep
 from dplr.moments.law import cells, plan_release
 from dplr.moments.released import scaled_problem
 from dplr.noise import Source
@@ -35,10 +35,9 @@ class Case:
     delta: float = 0.0
     products: tuple[tuple[int, int], ...] = ()
     eps: float = 1.0
-    importance: tuple[float, ...] = ()
 
     def __hash__(self):
-        return hash((self.row, self.other, self.relation, self.delta, self.importance))
+        return hash((self.row, self.other, self.relation, self.delta))
 
 
 NUMBER = (-1, 1)
@@ -62,18 +61,6 @@ CASES = {
     "gaussian, orthogonal rows": Case((NUMBER,) * 8, (1.0,) * 8, (1.0,) * 3 + (-1.0,) * 5, delta=1e-5),
     "gaussian, far outside": Case((NUMBER,) * 8, (9.0,) * 8, (9.0,) * 3 + (-9.0,) * 5, delta=1e-5),
     "gaussian, add_remove": Case((NUMBER,) * 3, (1.0, -1.0, 1.0), (), "add_remove", delta=1e-5),
-    # Of half-widths 0.8 and 0.6: both go from their end to -1/6, where the sensitivity of lemma 4 is attained.
-    "importance": Case((NUMBER,) * 2, (1.0, 1.0), (-1 / 4.8, -1 / 3.6), importance=(4.0, 3.0)),
-    "importance, one column": Case((NUMBER,) * 2, (1.0, 1.0), (-1 / 4.8, 1.0), importance=(8.0, 1.0)),
-    "importance, a block": Case((NUMBER, LEVELS), (1.0, 0), (-1.0, 1), importance=(1.0, 4.0)),
-    "importance, add_remove": Case((NUMBER, LEVELS), (1.0, 0), (), "add_remove", importance=(4.0, 1.0)),
-    # The important column alone moves: 3/8 - 5/8 + 1/4 = 0, and the rows are orthogonal.
-    "gaussian, importance": Case(
-        (NUMBER,) * 2, (9.0, 1.0), (-9.0, 1.0), delta=1e-5, importance=(math.sqrt(5), math.sqrt(3))
-    ),
-    "gaussian, importance, add_remove": Case(
-        (NUMBER, LEVELS), (1.0, 0), (), "add_remove", delta=1e-5, importance=(0.5, 4.0)
-    ),
 }
 
 
@@ -86,8 +73,8 @@ def tables(case):
 def releases(case, X, eps, source, runs=1):
     """All released numbers of each of `runs` releases (runs, numbers), and the scale of each."""
     layout = dplr.Bounds(list(case.columns), products=case.products).layout
-    prep, n_rows = moments_prep(layout, case.importance), None if case.relation == "add_remove" else len(X)
-    problem = scaled_problem(layout, case.relation, n_rows, case.importance)
+    prep, n_rows = layout_prep(layout, True, None), None if case.relation == "add_remove" else len(X)
+    problem = scaled_problem(layout, case.relation, n_rows)
     plan = plan_release(problem, eps, case.delta if math.isfinite(eps) else 0.0)
     total = ArrayRows(X, np.zeros(len(X)), prep).total(Moments(prep.geometry.d, True))
     parts = {name: (total, where, 0) for name, where in cells(prep.geometry, problem.neighbouring).items()}

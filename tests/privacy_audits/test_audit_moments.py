@@ -22,12 +22,6 @@ FLOORS = {
     "gaussian, orthogonal rows": 0.65,
     "gaussian, far outside": 0.65,
     "gaussian, add_remove": 0.75,
-    "importance": 0.4,  # spread over five numbers
-    "importance, one column": 0.55,
-    "importance, a block": 0.45,
-    "importance, add_remove": 0.55,
-    "gaussian, importance": 0.65,
-    "gaussian, importance, add_remove": 0.3,
 }
 MOMENTS = "mechanisms/functional/moments.py"
 NOT_CLIPPED = (
@@ -78,18 +72,6 @@ NO_NOISE_ON_NEIGHBOURS = (
     'noisy_cells(total, plan.statement.released[name], cells, source, power) if name != "off_diagonal" else '
     "np.ldexp(total.integers(-20 + power, cells).astype(np.float64), -20)",
 )
-IMPORTANCE = "moments/importance.py"
-WIDER_COLUMNS = (  # than the unit ball has room for
-    IMPORTANCE,
-    "units = np.floor(columns / math.hypot(*columns[heads]) * GRID)\n    while",
-    "units = np.floor(columns / math.sqrt(len(heads)) * GRID)\n    while False and",
-)
-NOISE_OF_IMPORTANCE_1 = (
-    IMPORTANCE,
-    "weights = tuple((units / GRID).tolist())",
-    "weights = tuple((units / GRID / columns).tolist())",
-)
-BLOCKS_BESIDE_ARE_FREE = ("privacy/sensitivity.py", "+ 2 * iota * beside + level_cells", "")
 BROKEN = [
     (NOT_CLIPPED, 6000, ["one number, far outside", "gaussian, far outside"]),
     (REPLACE_AS_ADD, 20_000, ["one block"]),
@@ -101,9 +83,6 @@ BROKEN = [
     (SQUARES_ARE_FREE, 6000, ["one number, add_remove"]),
     (SHARES_AS_ONE_NUMBER, 6000, ["curve"]),
     (NO_NOISE_ON_NEIGHBOURS, 6000, ["between knots"]),
-    (WIDER_COLUMNS, 6000, ["gaussian, importance", "gaussian, importance, add_remove"]),
-    (NOISE_OF_IMPORTANCE_1, 6000, ["importance", "importance, one column", "importance, add_remove"]),
-    (BLOCKS_BESIDE_ARE_FREE, 6000, ["importance, a block"]),
 ]
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dplr._kit.validation import sentence
 from dplr.cli._faults import FILE, USAGE, Refused, blamed, visible
 from dplr.cli._files import check_model_output, check_output
 from dplr.cli._options import (
@@ -71,13 +70,6 @@ def moments() -> None:
     help="A column of the bounds to release; may be repeated. Default: all. Each one costs all others precision.",
 )
 @click.option(
-    "--importance",
-    "important",
-    multiple=True,
-    metavar="NAME=NUMBER",
-    help="How much a column counts, from 0.1 to 10: less noise for more of it. Default: 1. May be repeated.",
-)
-@click.option(
     "--neighbouring",
     type=click.Choice(RELATIONS),
     default="replace_one",
@@ -96,8 +88,8 @@ def moments() -> None:
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but warnings and errors.")
 def release(
     data: str, bounds: str, eps: float, delta: float, noise: str, columns: tuple[str, ...],
-    important: tuple[str, ...], neighbouring: str, n_rows: int | None, party: str | None, large_delta: bool,
-    ledger_path: str | None, share: str | None, label: str | None, output: str, overwrite: bool, form: Format,
+    neighbouring: str, n_rows: int | None, party: str | None, large_delta: bool, ledger_path: str | None,
+    share: str | None, label: str | None, output: str, overwrite: bool, form: Format,
     quiet: bool,
 ) -> None:  # fmt: skip
     """Release the noisy second moments of the columns of DATA, a file or - for standard input, as a small file.
@@ -110,8 +102,6 @@ def release(
     again spends eps again. DATA may be whatever `dplr fit` reads.
     """
     check_model_output(output, overwrite, (data, bounds, ledger_path), moments=True)
-    with blamed(USAGE):
-        importance = _importance(important)
     ledger = payer(ledger_path, label, share)
     job = None if ledger is None else ledger.job()
     facts: dict[str, Any] = {
@@ -128,14 +118,12 @@ def release(
             with blamed(FILE):
                 table = read_table(table_file(data), feature_kinds(column_bounds), form)
             with blamed(USAGE):
-                _check_plan(column_bounds, table, importance, facts, ledger, ledger_path)
+                _check_plan(column_bounds, table, facts, ledger, ledger_path)
         import dplr
         from dplr.moments.file import text_of
 
         def work() -> Any:
-            return dplr.release_moments(
-                table, bounds=column_bounds, importance=importance, party=party, ledger=job, **facts
-            )
+            return dplr.release_moments(table, bounds=column_bounds, party=party, ledger=job, **facts)
 
         released = paid(job, work)
     with uninterrupted():
@@ -290,27 +278,11 @@ def _declared(path: str, columns: tuple[str, ...]) -> Any:
         return declared(bounds, columns) if columns else bounds
 
 
-def _importance(texts: Sequence[str]) -> dict[str, float] | None:
-    """Numbers by names of columns, whose names may hold an equals sign themselves."""
-    pairs = [text.rpartition("=") for text in texts]
-    for name, _, number in pairs:
-        try:
-            float(number)
-        except ValueError:
-            rule = "must be a name and a number, such as income=3"
-            raise ValueError(sentence("--importance", rule, f"{name}={number}")) from None
-    if len({name for name, _, _ in pairs}) < len(pairs):
-        raise ValueError(sentence("--importance", "must name every column once", list(texts)))
-    return {name: float(number) for name, _, number in pairs} or None
-
-
-def _check_plan(bounds: Any, table: Any, importance: Any, facts: dict[str, Any], ledger: Any, path: str | None) -> None:
+def _check_plan(bounds: Any, table: Any, facts: dict[str, Any], ledger: Any, path: str | None) -> None:
     """All that can be refused without the rows."""
-    from dplr.moments.importance import importance_of
     from dplr.moments.release import planned
 
-    numbers = importance_of(bounds.layout, importance)
-    plan = planned(bounds.layout, None, table.num_rows, importance=numbers, **facts)
+    plan = planned(bounds.layout, None, table.num_rows, **facts)
     check_price(ledger, path, plan.statement)
 
 

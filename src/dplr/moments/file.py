@@ -16,12 +16,11 @@ from dplr.bounds.layout import Layout
 from dplr.fitting.planning import rows_sentence
 from dplr.model_file.bounds import read_bounds, write_bounds
 from dplr.model_file.envelope import Envelope, read_bytes
-from dplr.model_file.readers import anything, check_room, either, integer, list_of, number, table, text
+from dplr.model_file.readers import anything, check_room, either, integer, list_of, table, text
 from dplr.model_file.released import PART, read_blocks, write_part
 from dplr.model_file.statement import read_statement, write_statement
 from dplr.model_file.strict_json import MOST_BYTES, ModelFileError, canonical, digest, refuse
 from dplr.moments import ABOUT
-from dplr.moments.importance import LEAST, MOST, fact_of
 from dplr.moments.law import cells, covers
 from dplr.moments.merging import check_different
 from dplr.moments.released import Party, ReleasedMoments, scaled_problem
@@ -49,7 +48,6 @@ _FIELDS = table(
         "released": anything,
     }
 )
-_IMPORTANCE = list_of(number(LEAST, MOST), 1, MAX_FEATURES)
 
 
 def load_moments(path: str | os.PathLike[str]) -> ReleasedMoments:
@@ -119,10 +117,7 @@ def check_replaceable(target: str) -> None:
     _FILE.check_replaceable(target)
 
 
-def digest_of(
-    bounds: Bounds, layout: Layout, party: Party, numbers: Mapping[str, NDArray[np.float64]],
-    importance: tuple[float, ...] = (),
-) -> str:  # fmt: skip
+def digest_of(bounds: Bounds, layout: Layout, party: Party, numbers: Mapping[str, NDArray[np.float64]]) -> str:
     """The digest that tells one release from all others, by its numbers and what they are about. Names may change."""
     values = {
         "bounds": write_bounds(bounds),
@@ -131,7 +126,7 @@ def digest_of(
         "statement": write_statement(party.statement),
         "released": write_part(numbers),
     }
-    return digest(values | _written(importance))
+    return digest(values)
 
 
 def values_of(released: ReleasedMoments) -> dict[str, Any]:
@@ -149,12 +144,7 @@ def values_of(released: ReleasedMoments) -> dict[str, Any]:
             for party in released.parties
         ],
         "released": write_part(released.released_),
-    } | _written(released.importance)
-
-
-def _written(importance: tuple[float, ...]) -> dict[str, list[float]]:
-    """The field of the importance of columns; none where all count alike."""
-    return {"importance": list(importance)} if importance else {}
+    }
 
 
 def _decode(data: bytes) -> ReleasedMoments:
@@ -164,12 +154,9 @@ def _decode(data: bytes) -> ReleasedMoments:
 
 def released_of(fields: Any, plain: bytes) -> ReleasedMoments:
     """The moments of these fields, whose canonical text is `plain`: every field, then how they fit each other."""
-    weighted = isinstance(fields, dict) and "importance" in fields
-    plain_fields = {key: value for key, value in fields.items() if key != "importance"} if weighted else fields
-    values = _FIELDS("moments", plain_fields)
+    values = _FIELDS("moments", fields)
     bounds, columns = values["bounds"], values["columns"]
     layout = _layout("moments", bounds, columns)
-    importance = _importance("moments.importance", fields["importance"], layout) if weighted else ()
     parties = tuple(
         Party(entry["name"], entry["n_rows"], entry["statement"], entry["release"]) for entry in values["parties"]
     )
@@ -179,15 +166,15 @@ def released_of(fields: Any, plain: bytes) -> ReleasedMoments:
     except ValueError:
         refuse("moments.parties", "must be different releases, of different names", "one of them twice")
     try:
-        geometry = scaled_problem(layout, relation, None, importance).geometry
+        geometry = scaled_problem(layout, relation, None).geometry
     except (ValueError, OverflowError) as error:
         refuse("moments.bounds", "must keep the rules of bounds", str(error))
     for k, party in enumerate(parties):
-        _check_party(f"moments.parties[{k}]", party, layout, geometry, relation, importance)
+        _check_party(f"moments.parties[{k}]", party, layout, geometry, relation)
     numbers = _numbers(values["released"], [party.statement for party in parties])
-    if len(parties) == 1 and parties[0].digest != digest_of(bounds, layout, parties[0], numbers, importance):
+    if len(parties) == 1 and parties[0].digest != digest_of(bounds, layout, parties[0], numbers):
         refuse("moments.parties[0].release", "must be the digest of what was released", parties[0].digest)
-    released = ReleasedMoments(bounds, layout, relation, numbers, parties, importance)
+    released = ReleasedMoments(bounds, layout, relation, numbers, parties)
     if canonical(values_of(released)) != plain:
         refuse("moments", "must be written as dplr writes it", "another spelling of some field")
     return released
@@ -208,25 +195,14 @@ def _layout(where: str, bounds: Bounds | None, columns: list[str]) -> Layout:
     return replace(layout, features=tuple(columns))
 
 
-def _importance(where: str, value: Any, layout: Layout) -> tuple[float, ...]:
-    """A number for each column and product, not all equal."""
-    numbers = tuple(_IMPORTANCE(where, value))
-    if len(numbers) != len(layout.widths) or len(set(numbers)) == 1:
-        refuse(where, f"must be {len(layout.widths)} numbers that are not all equal", value)
-    return numbers
-
-
-def _check_party(
-    where: str, party: Party, layout: Layout, geometry: Geometry, relation: Neighbouring,
-    importance: tuple[float, ...],
-) -> None:  # fmt: skip
+def _check_party(where: str, party: Party, layout: Layout, geometry: Geometry, relation: Neighbouring) -> None:
     """A statement is about these columns and rows, and its noise is as large as it says that it must be."""
     statement = party.statement
     if statement.neighbouring != relation:
         refuse(f"{where}.statement.neighbouring", f"must be {relation}, as that of the first party", "another relation")
     if relation is Neighbouring.REPLACE_ONE and party.n_rows is None:
         refuse(f"{where}.n_rows", "is required under replace_one", None)
-    _check_facts(where, party, [*layout.facts(), *fact_of(layout, importance)])
+    _check_facts(where, party, list(layout.facts()))
     sizes = [(name, (len(rows),)) for name, (rows, _) in cells(geometry, relation).items()]
     if [(name, block.shape) for name, block in statement.released.items()] != sizes:
         refuse(f"{where}.statement.released", f"must be about the blocks {sizes}", str(list(statement.released)))

@@ -87,17 +87,8 @@ def _noise(
         for (name, size), noise in zip(sizes.items(), noises, strict=True)
     }
     measured = "L2" if delta > 0 else "L1"
-    domain = _domain(problem.geometry)
-    return released, guarantee, f"tight: {measured} sensitivity {norm:.6g} of the second moments, {domain}"
-
-
-def _domain(geometry: Geometry) -> str:
-    """Where rows lie, in words."""
-    if not geometry.weights:
-        return str(geometry)
-    groups = [geometry.half_widths[first] for first in geometry.firsts[:-1]]
-    sizes = f"sizes {min(groups):.6g} to {max(groups):.6g}"
-    return f"rows in {len(groups)} groups of {sizes}, intercept constant {geometry.intercept:g}"
+    named = f"tight: {measured} sensitivity {norm:.6g} of the second moments, {problem.geometry}"
+    return released, guarantee, named
 
 
 def spread(statement: PrivacyStatement) -> float:

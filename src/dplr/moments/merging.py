@@ -29,7 +29,7 @@ def merged(releases: Sequence[ReleasedMoments]) -> ReleasedMoments:
         name: sum((release.released_[name] for release in releases[1:]), values)
         for name, values in first.released_.items()
     }
-    return ReleasedMoments(first.bounds, first.layout, first.neighbouring, numbers, parties, first.importance)
+    return ReleasedMoments(first.bounds, first.layout, first.neighbouring, numbers, parties)
 
 
 def _check_alike(first: ReleasedMoments, release: object) -> None:
@@ -44,14 +44,6 @@ def _check_alike(first: ReleasedMoments, release: object) -> None:
         got = "other bounds, names of columns, or their order"
         remedy = "All parties release the same columns with one bounds file."
         raise ValueError(sentence("others", "must have the same bounds", got, remedy))
-    if release.importance != first.importance:
-        remedy = "Sums of columns that were scaled in two ways mean nothing: all parties declare one importance."
-        rule = f"must have the importance {_said(first.importance)}"
-        raise ValueError(sentence("others", rule, _said(release.importance), remedy))
-
-
-def _said(importance: Sequence[float]) -> str:
-    return f"({', '.join(f'{number:g}' for number in importance)})" if importance else "1 of all columns"
 
 
 def check_different(parties: Sequence[Party]) -> None:

@@ -15,7 +15,7 @@ from dplr._kit.keywords import suggests
 from dplr._kit.validation import check_choice, check_delta, check_eps, sentence
 from dplr.bounds.declared import Bounds, BoundsLike, as_bounds
 from dplr.bounds.layout import Layout
-from dplr.bounds.scaling import Prep
+from dplr.bounds.scaling import Prep, layout_prep
 from dplr.fitting.memory import too_many
 from dplr.fitting.planning import check_loss, public_n_rows, pure_sentence, rows_sentence
 from dplr.fitting.run import accounted
@@ -25,7 +25,6 @@ from dplr.ledger.budget import Budget
 from dplr.ledger.handle import LedgerLike, as_ledger
 from dplr.mechanisms.drawing import noisy_blocks
 from dplr.mechanisms.protocol import NOISES
-from dplr.moments.importance import fact_of, importance_of, moments_prep
 from dplr.moments.law import cells, plan_release, spread
 from dplr.moments.released import Party, ReleasedMoments, scaled_problem, single
 from dplr.noise import Source, source_of
@@ -47,7 +46,6 @@ def release_moments(
     eps: float,
     delta: float = 0.0,
     columns: Sequence[str] | None = None,
-    importance: Mapping[Any, float] | None = None,
     noise: str = "smaller",
     neighbouring: str = "replace_one",
     n_rows: int | None = None,
@@ -74,10 +72,6 @@ def release_moments(
     columns : list of str or None, default=None
         Names of the declared columns to release; None for all. Products of two of them stay. Each further column costs
         all others precision: release those that questions will be about.
-    importance : mapping or None, default=None
-        Public numbers from 0.1 to 10 by which columns count, 1 for those that are not named: the noise on the sum of
-        products of two columns is divided by both of theirs, and all noise is as much larger as their mean square is.
-        A product is a pair of names, or "a*b".
     noise : {"smaller", "gaussian"}, default="smaller"
         Where a delta was asked for, `"smaller"` takes pure noise if it is smaller than Gaussian noise, as it is for
         three numbers: then the release has no delta. `"gaussian"` keeps Gaussian noise, of which many releases cost
@@ -110,8 +104,8 @@ def release_moments(
     Privacy
     -------
     eps-DP with discrete Laplace noise, or (eps, delta)-DP with discrete Gaussian noise, once for all that is computed
-    from it; exact in integers (moments.md, theorems 1 and 2). Bounds, names of columns and their importance are assumed
-    public. A second release of the same people costs its eps again.
+    from it; exact in integers (moments.md, theorems 1 and 2). Bounds and names of columns are assumed public. A second
+    release of the same people costs its eps again.
 
     See Also
     --------
@@ -141,7 +135,7 @@ def release_moments(
     refuse_units(table_bounds := as_bounds(bounds), "with `release_moments`")
     release_bounds, party = declared(table_bounds, columns), _checked_party(party)
     facts = {"eps": eps, "delta": delta, "noise": check_choice("noise", noise, NOISES), "neighbouring": neighbouring,
-             "n_rows": n_rows, "large_delta": large_delta, "importance": importance}  # fmt: skip
+             "n_rows": n_rows, "large_delta": large_delta}  # fmt: skip
     stream = as_stream(X)
     X = X if stream is None else stream.parts.empty
     try:
@@ -164,14 +158,13 @@ def _released(
         raise ValueError(sentence("X", "must have at least one row and one column", (n, d)))
     names = None if table is None else table.columns
     layout = bounds.for_columns(names, d)
-    importance = importance_of(layout, facts["importance"])
-    plan = planned(layout, names, n, **{**facts, "importance": importance})
-    source, prep = source_of(rng), moments_prep(layout, importance)
+    plan = planned(layout, names, n, **facts)
+    source, prep = source_of(rng), layout_prep(layout, True, None)
     statement = replace(plan.statement, reproducible=source.reproducible)
     rows = _rows(values, stream, n, layout, prep)  # what is wrong with columns is said before anything is reserved
     work = functools.partial(_numbers, rows, prep, Plan(plan.problem, statement), source)
     numbers = _paid(ledger, statement, source, work)
-    return single(bounds, layout, Party(party, plan.problem.n_rows, statement), numbers, importance)
+    return single(bounds, layout, Party(party, plan.problem.n_rows, statement), numbers)
 
 
 def _rows(values: Any, stream: Stream | None, n: int, layout: Layout, prep: Prep) -> Rows:
@@ -184,15 +177,14 @@ def _rows(values: Any, stream: Stream | None, n: int, layout: Layout, prep: Prep
 
 def planned(
     layout: Layout, names: Sequence[str] | None, n: int, *, eps: float, delta: float, noise: str, neighbouring: str,
-    n_rows: int | None, large_delta: bool, importance: tuple[float, ...] = (),
+    n_rows: int | None, large_delta: bool,
 ) -> Plan:  # fmt: skip
     """The plan of a release of a table of n rows with these columns; refused where it promises too little."""
     count = public_n_rows(n, n_rows, neighbouring)
     check_loss([eps], delta, neighbouring, count, large_delta)
-    problem = scaled_problem(layout, neighbouring, count, importance)
-    assumed = (*layout.facts(names), *fact_of(layout, importance))
+    problem = scaled_problem(layout, neighbouring, count)
     rows = () if count is None else (rows_sentence(count, neighbouring),)
-    problem = replace(problem, assumptions=(*assumed, *rows))
+    problem = replace(problem, assumptions=(*layout.facts(names), *rows))
     plan = plan_release(problem, eps, delta)
     pure = _pure(problem, eps) if delta > 0 and noise == NOISES[0] and not math.isinf(eps) else None
     if pure is None or spread(pure.statement) >= spread(plan.statement):

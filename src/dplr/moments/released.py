@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from dplr._kit import markup
 from dplr.bounds.declared import Bounds
 from dplr.bounds.layout import Layout
-from dplr.bounds.scaling import Prep
+from dplr.bounds.scaling import Prep, layout_prep
 from dplr.mechanisms.functional import moments as functional
 from dplr.mechanisms.functional.noise import diagonal_deviation
-from dplr.moments.importance import moments_prep
 from dplr.moments.law import cells
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.statement import PrivacyStatement
@@ -70,8 +69,6 @@ class ReleasedMoments:
         Noisy numbers of each block, in scaled units. It cannot be changed.
     parties : tuple of objects
         One for each release that was merged, with `name`, `n_rows`, `statement` and `digest`.
-    importance : tuple of float
-        Declared importance of each column, then of each product, in their order; empty where all count alike.
 
     Privacy
     -------
@@ -101,7 +98,6 @@ class ReleasedMoments:
     neighbouring: Neighbouring
     released_: Mapping[str, Matrix]
     parties: tuple[Party, ...]
-    importance: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         """Freeze the mapping and the numbers."""
@@ -149,12 +145,12 @@ class ReleasedMoments:
     @cached_property
     def problem(self) -> Problem:
         """Where the scaled rows lie, and how many there are. Private."""
-        return scaled_problem(self.layout, self.neighbouring, self.n_rows, self.importance)
+        return scaled_problem(self.layout, self.neighbouring, self.n_rows)
 
     @cached_property
     def prep(self) -> Prep:
         """The way from a row of the table to a scaled row. Private."""
-        return moments_prep(self.layout, self.importance)
+        return layout_prep(self.layout, True, None)
 
     @cached_property
     def matrix(self) -> Matrix:
@@ -338,8 +334,7 @@ class ReleasedMoments:
         Parameters
         ----------
         *others : dplr.ReleasedMoments
-            Releases with equal bounds and importance under the same relation. Each may have an eps, a delta and noise
-            of its own.
+            Releases with equal bounds under the same relation. Each may have an eps, a delta and noise of its own.
 
         Returns
         -------
@@ -349,7 +344,7 @@ class ReleasedMoments:
         Raises
         ------
         ValueError
-            Bounds, importance or relations differ, or a release, or a party of one name, is there twice.
+            Bounds or relations differ, or a release, or a party of one name, is there twice.
 
         Privacy
         -------
@@ -403,7 +398,7 @@ class ReleasedMoments:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle through a plain dict: a read-only mapping cannot be pickled."""
-        fields = (self.bounds, self.layout, self.neighbouring, dict(self.released_), self.parties, self.importance)
+        fields = (self.bounds, self.layout, self.neighbouring, dict(self.released_), self.parties)
         return _made, fields
 
     def _repr_html_(self) -> str:
@@ -427,19 +422,15 @@ def _made(*fields: Any) -> ReleasedMoments:
     return ReleasedMoments(*fields)
 
 
-def scaled_problem(
-    layout: Layout, neighbouring: str, n_rows: int | None, importance: tuple[float, ...] = ()
-) -> Problem:
+def scaled_problem(layout: Layout, neighbouring: str, n_rows: int | None) -> Problem:
     """The public facts of sums over rows with this layout; the constant is always among the columns."""
-    geometry = moments_prep(layout, importance).geometry
+    geometry = layout_prep(layout, True, None).geometry
     return Problem(SQUARED, geometry, Neighbouring(neighbouring), n_rows, None, ())
 
 
-def single(
-    bounds: Bounds, layout: Layout, party: Party, numbers: Mapping[str, Matrix], importance: tuple[float, ...]
-) -> ReleasedMoments:
+def single(bounds: Bounds, layout: Layout, party: Party, numbers: Mapping[str, Matrix]) -> ReleasedMoments:
     """The release of one party, with its digest."""
     from dplr.moments.file import digest_of
 
-    named = Party(party.name, party.n_rows, party.statement, digest_of(bounds, layout, party, numbers, importance))
-    return ReleasedMoments(bounds, layout, party.statement.neighbouring, numbers, (named,), importance)
+    named = Party(party.name, party.n_rows, party.statement, digest_of(bounds, layout, party, numbers))
+    return ReleasedMoments(bounds, layout, party.statement.neighbouring, numbers, (named,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,7 +154,7 @@ def _named(layout: Layout, columns: Sequence[Any] | None, target: Target) -> tup
         if isinstance(columns, (str, bytes)) or not isinstance(columns, Sequence):
             remedy = "Give a list, also of one."
             raise TypeError(sentence("columns", "must be a list of names of declared columns", columns, remedy))
-        places, count = [place_of(layout, entry, "columns") for entry in columns], len(layout.columns)
+        places, count = [_place_of(layout, entry) for entry in columns], len(layout.columns)
         if len(set(places)) < len(places):
             raise ValueError(sentence("columns", "must name every column once", list(columns)))
         features = sorted(place for place in places if place < count)
@@ -168,24 +168,20 @@ def _named(layout: Layout, columns: Sequence[Any] | None, target: Target) -> tup
     return features, products
 
 
-def place_of(layout: Layout, entry: Any, parameter: str) -> int:
+def _place_of(layout: Layout, entry: Any) -> int:
     """The position of a declared column, or, behind all of them, of a product: a pair of names or "a*b"."""
     if isinstance(entry, str) and (entry in layout.features or "*" not in entry):
-        return feature_of(layout, entry, parameter)
+        return feature_of(layout, entry, "columns")
     pair = entry.split("*") if isinstance(entry, str) else entry
     if isinstance(pair, (str, bytes)) or not isinstance(pair, Sequence) or len(pair) != 2:
-        raise TypeError(sentence(parameter, "must hold names of columns, and pairs of names for products", entry))
-    places = {feature_of(layout, name, parameter) for name in pair}
+        raise TypeError(sentence("columns", "must hold names of columns, and pairs of names for products", entry))
+    places = {feature_of(layout, name, "columns") for name in pair}
     for k, product in enumerate(layout.products):
         if set(product.places) == places:
             return len(layout.features) + k
-    _refuse_product(layout, entry, parameter)
-
-
-def _refuse_product(layout: Layout, entry: Any, parameter: str) -> NoReturn:
     names = [product.said(layout.features) for product in layout.products]
     remedy = "Products must be declared before a release: Bounds(..., products=[...])."
-    raise ValueError(sentence(parameter, f"must hold products among {names[:10]}", entry, remedy))
+    raise ValueError(sentence("columns", f"must hold products among {names[:10]}", entry, remedy))
 
 
 def _moved(product: Product, moved: dict[int, int]) -> Product:

@@ -153,41 +153,6 @@ def groups_replace_one(
     return changed_levels + max(flipped, same)
 
 
-def sized_add_remove(numbers: Sequence[float], hot: Sequence[float], iota: float) -> float:
-    """Exact L1 sensitivity of the released second moments alone, for groups of these half-widths (moments.md, lemma 4).
-
-    `numbers` are those of all groups but one-hot blocks, whose diagonal cells are not released. Needs iota > 0.
-    """
-    sizes = np.array([*numbers, *hot], np.float64)
-    total, squares = float(sizes.sum()), float(sizes @ sizes)
-    return (total**2 + squares) / 2 + iota * total + iota**2 - math.fsum(c * c for c in hot)
-
-
-def sized_replace_one(
-    numbers: Sequence[float], hot: Sequence[float], marked: Sequence[float], shared: Sequence[float], iota: float
-) -> float:
-    """L1 sensitivity of the released second moments alone, for groups of these half-widths: an upper bound (lemma 4).
-
-    Groups are those of `groups_replace_one`. Any theta gives a bound; this is the least, a root by bisection. It is
-    exact where there are numbers alone. Needs iota > 0.
-    """
-    sizes, others = np.array(numbers, np.float64), np.array([*hot, *marked, *shared], np.float64)
-    beside, total = float(others.sum()), float(sizes.sum())
-    level_cells = beside**2 - float(others @ others) + math.fsum(c * c for c in (*marked, *shared, *shared))
-    low, theta = 0.0, iota
-    for _ in range(60):
-        middle = (low + theta) / 2
-        if middle < np.minimum(iota - middle + beside, sizes).sum():
-            low = middle
-        else:
-            theta = middle
-    pull = iota - theta + beside
-    moves = np.minimum(pull, sizes)
-    spread = theta**2 / 2 + float(pull * moves.sum() - moves @ moves / 2)
-    cells = (total**2 + float(sizes @ sizes)) / 2 + (iota + beside) * total + spread
-    return cells + 2 * iota * beside + level_cells
-
-
 def l2_add_remove(radius: float, linear: float, quadratic: float, iota: float = 0.0) -> float:
     """Exact L2 sensitivity, off-diagonal cells counted with weight sqrt 2 (the Frobenius norm of the whole matrix).
 

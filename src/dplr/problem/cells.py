@@ -78,23 +78,6 @@ def moments_sensitivity(
     return sensitivity.box_replace_one(d, c, linear, quadratic, iota)
 
 
-def sized_sensitivity(geometry: Geometry, neighbouring: Neighbouring) -> float:
-    """The proved L1 sensitivity of the cells of sum v v' alone, for groups of columns of unequal half-widths.
-
-    With an intercept (moments.md, lemma 4).
-    """
-    widths = geometry.half_widths
-    hot = [widths[first] for first, _ in one_hot_blocks(geometry)]
-    marked = [widths[column] for column in geometry.marked]
-    shared = [widths[first] for first, *_ in (*geometry.shared, *geometry.hats)]
-    beside = {*hot_columns(geometry), *geometry.marked}
-    beside |= {first + k for first, size, *_ in (*geometry.shared, *geometry.hats) for k in range(size)}
-    numbers = [widths[column] for column in range(geometry.d) if column not in beside]
-    if neighbouring is Neighbouring.ADD_REMOVE:
-        return sensitivity.sized_add_remove([*numbers, *marked, *shared], hot, geometry.intercept)
-    return sensitivity.sized_replace_one(numbers, hot, marked, shared, geometry.intercept)
-
-
 def _place(q: int, row: int, column: int) -> int:
     """Where a cell stands among those of the strict upper triangle, row by row."""
     return row * q - row * (row + 1) // 2 + column - row - 1

@@ -13,7 +13,7 @@ from dplr.privacy import sensitivity
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.statement import Release
 from dplr.problem.cells import hot_columns as _hot
-from dplr.problem.cells import moments_sensitivity, second_moments, sized_sensitivity
+from dplr.problem.cells import moments_sensitivity, second_moments
 from dplr.problem.geometry import Geometry
 from dplr.problem.problem import Problem
 from dplr.solvers.stein import stein_coef
@@ -106,14 +106,12 @@ def blocks(geometry: Geometry, counted: bool) -> dict[str, tuple[NDArray[np.intp
     return {"linear": (np.arange(q), np.full(q, q)), **second_moments(geometry, counted=counted)}
 
 
-def derived(geometry: Geometry) -> tuple[list[int], float | NDArray[np.float64]]:
+def derived(geometry: Geometry) -> tuple[list[int], float]:
     """The columns whose diagonal cell is not released, and its ratio to their cell with the intercept."""
     hot = _hot(geometry) if geometry.intercept else []
     if not hot:
         return [], 0.0
     assert geometry.half_width is not None
-    if geometry.weights:
-        return hot, np.array(geometry.half_widths)[hot] / geometry.intercept
     return hot, geometry.half_width / geometry.intercept
 
 
@@ -207,8 +205,6 @@ def square_l2_weight(geometry: Geometry, neighbouring: Neighbouring, weight: flo
 
 def quadratic_sensitivity(geometry: Geometry, neighbouring: Neighbouring) -> float:
     """The proved L1 sensitivity of the quadratic block alone."""
-    if geometry.weights:
-        return sized_sensitivity(geometry, neighbouring)
     return moments_sensitivity(geometry, neighbouring, 0.0, 1.0)
 
 
