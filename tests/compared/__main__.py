@@ -10,6 +10,7 @@ import argparse
 import collections
 import concurrent.futures
 import difflib
+import hashlib
 import json
 import os
 import pathlib
@@ -56,31 +57,41 @@ def records(package, share, only):
     return json.loads(done.stdout)
 
 
-def renewed(aspect, text):
+def all_records(package, only, kept=None):
+    """What all cases gave with a package; those of a reference are kept beside it for the next call."""
+    if kept is not None and kept.is_file():
+        return json.loads(kept.read_text(encoding="utf-8"))
+    with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+        parts = pool.map(lambda share: records(package, share, only), range(WORKERS))
+    made = {name: aspects for part in parts for name, aspects in part.items()}
+    if kept is not None:
+        kept.write_text(json.dumps(made), encoding="utf-8")
+    return made
+
+
+def renewed(name, aspect, text, new):
     """A text of the reference with every change that is meant, and the reasons of those that it met."""
     reasons = set()
     for change in MEANT["change"]:
-        if re.fullmatch(change["aspect"], aspect):
-            changed = re.sub(change["before"], change["after"], text, flags=re.DOTALL)
+        if re.fullmatch(change.get("case", ".*"), name) and re.fullmatch(change.get("aspect", ".*"), aspect):
+            changed = re.sub(change["before"], change["after"], text, flags=re.DOTALL) if "before" in change else new
             if changed != text:
                 text = changed
                 reasons.add(change["reason"])
     return text, reasons
 
 
-def compared(before, after, counts, reasons):
+def compared(name, before, after, counts, reasons):
     """The differences of one case that nothing explains: (aspect, text before, text after)."""
     for aspect in sorted(before.keys() | after.keys()):
-        old, new = before.get(aspect, ""), after.get(aspect, "")
+        old, new, kind = before.get(aspect, ""), after.get(aspect, ""), re.split(r"[ .]", aspect)[0]
         if old == new:
-            counts[aspect, "equal"] += 1
+            counts[kind, "equal"] += 1
             continue
-        text, met = renewed(aspect, old)
-        if text == new or re.fullmatch("(?s)" + MEANT.get("gone", "$^"), text):
-            counts[aspect, "meant"] += 1
-            reasons.update(met)
-        else:
-            counts[aspect, "differ"] += 1
+        text, met = renewed(name, aspect, old, new)
+        reasons.update(met)
+        counts[kind, "meant" if text == new else "differ"] += 1
+        if text != new:
             yield aspect, text, new
 
 
@@ -92,21 +103,22 @@ def main():
     parser.add_argument("--package", type=pathlib.Path, help="a folder with the package in place of the installed one")
     parser.add_argument("--show", type=int, default=10, help="how many differences are printed whole")
     asked = parser.parse_args()
-    sides = reference(asked.commit), asked.package and asked.package.resolve()
-    with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
-        jobs = [[pool.submit(records, side, share, asked.only) for share in range(WORKERS)] for side in sides]
-        before, after = ({name: made for job in side for name, made in job.result().items()} for side in jobs)
+    folder = reference(asked.commit)
+    program = hashlib.sha256(b"".join((HERE / name).read_bytes() for name in ("cases.py", "record.py", "calls.py")))
+    kept = folder.with_name(f"{folder.name}-{program.hexdigest()[:12]}.json")
+    before = all_records(folder, asked.only, None if asked.only else kept)
+    after = all_records(asked.package and asked.package.resolve(), asked.only)
     counts, reasons, shown = collections.Counter(), collections.Counter(), []
     for name in before.keys() | after.keys():
-        shown += [(name, *each) for each in compared(before.get(name, {}), after.get(name, {}), counts, reasons)]
+        shown += [(name, *each) for each in compared(name, before.get(name, {}), after.get(name, {}), counts, reasons)]
     for name, aspect, old, new in sorted(shown)[: asked.show]:
         print(f"--- {name}: {aspect}")
         lines = difflib.unified_diff(old.splitlines(), new.splitlines(), "before", "after", lineterm="", n=1)
         print(*(line[:400] for line in list(lines)[2:40]), sep="\n")
     print(f"{len(before)} cases of the reference, {len(after)} of the package")
-    for aspect in sorted({aspect for aspect, _ in counts}):
-        numbers = ", ".join(f"{counts[aspect, kind]} {kind}" for kind in ("equal", "meant", "differ"))
-        print(f"  {aspect:14} {numbers}")
+    for part in sorted({part for part, _ in counts}):
+        numbers = ", ".join(f"{counts[part, kind]} {kind}" for kind in ("equal", "meant", "differ"))
+        print(f"  {part:14} {numbers}")
     for reason, count in reasons.most_common():
         print(f"  meant, {count} times: {reason}")
     unused = [change["reason"] for change in MEANT["change"] if not asked.only and change["reason"] not in reasons]

@@ -1,8 +1,8 @@
 """Plant faults in copies of the installed package, one in each, and see the tests of the table turn red.
 
 ``python tests/planted`` tries every fault, ``python tests/planted NAME`` those of these names, ``--area AREA`` those of
-one area, and ``python tests/planted --list`` prints the names of their tests for a shell. It exits with 1 where a test is green on its fault, or is not green without it. The results of a full run are
-written to bench/results/planted.csv.
+one area, and ``python tests/planted --list`` prints the names of their tests for a shell. It exits with 1 where a test
+is green on its fault, or is not green without it. The results of a full run are written to bench/results/planted.csv.
 """
 
 import argparse
