@@ -52,7 +52,7 @@ def error(model: str, predicted: Any, y: np.ndarray) -> float:
 
 def ratio(facts: dict[str, Any]) -> float:
     """The ratio that a plan foresees without ranges, as those follow a rule of their own."""
-    outlook = dplr.plan(large_delta=True, ranges="off", **facts).outlook
+    outlook = dplr.plan(ranges="off", **facts).outlook
     assert outlook is not None
     return outlook.ratio
 

@@ -471,10 +471,9 @@ def test_bounds_init_takes_types_from_a_parquet_file(folder):
     assert holds == {"age": (True, False), "work": (False, True), "born": (True, True)}
 
 
-def test_a_delta_of_one_in_n_must_be_meant(folder):
+def test_a_delta_of_one_in_n_is_refused(folder):
     done = command(*FIT, "--delta", "0.01", code=2)
     assert "`delta` must be below 1/n = 0.0025" in done.stderr
-    command(*FIT, "--delta", "0.01", "--large-delta")
 
 
 def test_names_in_files_of_others_cannot_steer_the_terminal(folder):

@@ -109,13 +109,12 @@ LOGISTIC = [
         ValueError,
         "`delta` must be 0 with calibration='paper' and unbounded='rerun'; got 1e-06",
     ),
-    ({"delta": 0.025}, ValueError, r"`delta` must be below 1/n = 0\.025; got 0\.025.*say large_delta=True too"),
-    ({"large_delta": 1}, TypeError, "`large_delta` must be True or False; got 1"),
+    ({"delta": 0.025}, ValueError, r"`delta` must be below 1/n = 0\.025; got 0\.025.*Give a far smaller one"),
     ({"delta": 1e-310}, ValueError, "`delta` must be 0 or at least 1e-300; got 1e-310"),
     (
-        {"delta": 0.5, "eps": 5000.0, "large_delta": True},
+        {"delta": 0.02, "eps": 5000.0},
         ValueError,
-        "`eps` and delta = 0.5 are out of the range of Gaussian noise",
+        "`eps` and delta = 0.02 are out of the range of Gaussian noise",
     ),
     (
         {"public": ([1e308, 1e308], 0.0), "bounds": dplr.Bounds([(-1e3, 1e3)] * 2)},

@@ -128,15 +128,14 @@ def test_warnings_point_to_the_line_of_the_user():
     assert {each.filename for each in told} == {__file__}
 
 
-def test_a_delta_of_one_in_n_is_refused_unless_it_is_meant(entropy):
+def test_a_delta_of_one_in_n_is_refused(entropy):
     for call in (
         lambda **k: dplr.fit(X, Y, eps=1.0, **k),
         lambda **k: dplr.plan(n_rows=100, n_features=2, eps=1.0, **k),
     ):
-        with pytest.raises(ValueError, match=r"`delta` must be below 1/n = 0.01; got 0.01.*large_delta=True"):
+        with pytest.raises(ValueError, match=r"`delta` must be below 1/n = 0.01; got 0.01.*Give a far smaller one"):
             call(delta=0.01)
         call(delta=0.0099)
-        call(delta=0.01, large_delta=True)
 
 
 def test_a_delta_is_compared_with_the_declared_reference_under_add_remove():
@@ -147,7 +146,6 @@ def test_a_delta_is_compared_with_the_declared_reference_under_add_remove():
             dplr.fit(X, Y, n_rows=reference, delta=0.001, **options)
     with pytest.raises(ValueError, match=r"below 1/n = 0\.0002"):
         dplr.fit(X, Y, n_rows=5000, delta=0.0009, **options)
-    dplr.fit(X, Y, delta=0.5, large_delta=True, **options)
 
 
 def test_an_eps_above_ten_is_told_of_once_in_a_call():

@@ -199,5 +199,5 @@ def test_the_study_is_about_the_outlook_of_this_version():
     for cell in _study()[::97]:
         bounds = dplr.Bounds([(-1, 1)] * int(cell["d"]), target=(-1, 1) if cell["model"] == "linear" else (0, 1))
         facts = {name: float(cell[name]) for name in ("eps", "delta")} | {"n_rows": int(cell["n"]), "bounds": bounds}
-        plan = dplr.plan(model=cell["model"], mechanism=cell["mechanism"], large_delta=True, ranges="off", **facts)
+        plan = dplr.plan(model=cell["model"], mechanism=cell["mechanism"], ranges="off", **facts)
         assert plan.outlook.ratio == pytest.approx(float(cell["ratio"]), rel=1e-3)

@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import dplr
+from dplr.fitting.facts import public_facts
 from dplr.mechanisms import as_mechanism
 from dplr.noise import Source
 from dplr.privacy.guarantees import Approx, Gaussian, Pure
@@ -24,7 +25,8 @@ SPECS = {
 def planned(d, delta, mechanism="objective", n=5_000, eps=1.0, **facts):
     bounds = dplr.Bounds([(-1, 1)] * d, target=(-1, 1) if facts.get("model") == "linear" else None)
     facts = {"ranges": "off"} | facts
-    return dplr.plan(n_rows=n, bounds=bounds, eps=eps, delta=delta, mechanism=mechanism, **facts)
+    facts = public_facts(n_rows=n, bounds=bounds, delta=delta, mechanism=mechanism, **facts)
+    return facts.planned(eps).whole  # large deltas too
 
 
 def table(n=3_000, classes=2):
@@ -41,7 +43,7 @@ def test_more_delta_is_never_more_noise(mechanism, relation):
     gaussian = SPECS[mechanism](noise="gaussian")
     for d in (1, 2, 5, 20, 90):
         for eps, delta in ((0.1, 1e-9), (1.0, 1e-5), (5.0, 0.01)):
-            facts = {"d": d, "eps": eps, "neighbouring": relation, "large_delta": True}
+            facts = {"d": d, "eps": eps, "neighbouring": relation}
             plans = [planned(delta=delta, mechanism=each, **facts) for each in (spec, gaussian)]
             pure = planned(delta=0.0, mechanism=spec, **facts)
             noises = [spec.noise_of(plan) for plan in (*plans, pure)]

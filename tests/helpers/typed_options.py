@@ -91,7 +91,6 @@ def promise(entry):
         "bounds": Line("--bounds narrow.toml", passes(entry, "bounds", one_column)),
         "eps": Line("--eps 0.7", passes(entry, "eps", 0.7)),
         "delta": Line("--delta 1e-6", passes(entry, "delta", 1e-6)),
-        "large_delta": Line("--large-delta", passes(entry, "large_delta", True), "--delta 0.1"),
         "aim": Line(
             "--aim coefficients", passes(entry, "aim", "coefficients"), "--mechanism score --delta 1e-6 --eps 50"
         ),
@@ -256,7 +255,6 @@ COMMANDS = {
         "bounds": Line("--bounds hours.toml", passes("learn", "bounds", lambda bounds: bounds is not None)),
         "neighbouring": Line("--neighbouring add_remove", passes("learn", "neighbouring", "add_remove")),
         "n_rows": Line("--n-rows 77", passes("learn", "n_rows", 77), "--neighbouring add_remove"),
-        "large_delta": Line("--large-delta", passes("learn", "large_delta", True), "--delta 0.1"),
         "ledger_path": Line("--ledger large.db", shows("Left in large.db")),
         "share": Line("--share alice", passes("share", "name", "alice"), "--ledger large.db"),
         "label": Line("--label wave7", passes("labelled", "label", "wave7"), "--ledger large.db"),
@@ -315,7 +313,6 @@ COMMANDS = {
         "neighbouring": Line("--neighbouring add_remove", passes("release_moments", "neighbouring", "add_remove")),
         "n_rows": Line("--n-rows 77", passes("release_moments", "n_rows", 77), "--neighbouring add_remove"),
         "party": Line("--party north", passes("release_moments", "party", "north")),
-        "large_delta": Line("--large-delta", passes("release_moments", "large_delta", True), "--delta 0.1"),
         "output": Line("-o other.json", shows("other.json")),
         "overwrite": OVERWRITE,
         "quiet": QUIET,

@@ -90,7 +90,7 @@ def check_same(est, other, table):
 def fitted(table, y, options):
     """The model, or None and the refusal."""
     try:
-        return dplr.fit(table, y, large_delta=True, **options), ""
+        return dplr.fit(table, y, **options), ""
     except (ValueError, TypeError) as error:
         return None, str(error)
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import dplr
-from dplr import estimators
+from dplr.estimators._base import PrivateLinearModel
 from dplr.fitting.facts import public_facts
 from dplr.planner import Facts
 from dplr.planner.simulation import simulator
@@ -158,8 +158,8 @@ def test_a_shift_of_all_levels_is_not_noise():
 )
 def test_simulated_fits_have_the_plan_that_they_stand_for(bounds, options, monkeypatch):
     seen = []
-    real = estimators.fit_many
-    monkeypatch.setattr(estimators, "fit_many", lambda *args, **rest: seen.append(real(*args, **rest)) or seen[-1])
+    real = PrivateLinearModel._fit_many
+    monkeypatch.setattr(PrivateLinearModel, "_fit_many", lambda *given: seen.append(real(*given)) or seen[-1])
     (point,) = curve_of(bounds, mechanism="objective", **options).points
     planned = dplr.plan(bounds=bounds, n_rows=800, eps=0.5, mechanism="objective", **options)
     private = [est for fits in seen for est in fits if est.eps == 0.5]
@@ -319,5 +319,5 @@ def test_simulations_pass_on_every_fact_of_a_plan_with_its_default():
     facts = {name: each.default for name, each in inspect.signature(dplr.plan).parameters.items()}
     handed_on = inspect.signature(public_facts).parameters
     assert {name: each.default for name, each in handed_on.items()} == {name: facts[name] for name in handed_on}
-    assert {*handed_on} == {*facts} - {"eps", "large_delta"}
+    assert {*handed_on} == {*facts} - {"eps"}
     assert {*Facts.__annotations__} == {*handed_on} - {"n_rows", "delta", "class_weight"}

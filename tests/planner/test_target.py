@@ -46,7 +46,6 @@ def test_the_fewest_rows_for_an_error_meet_it():
 
 def test_a_delta_that_is_large_for_the_rows_that_were_found_is_refused():
     options = {"eps": 0.5, "delta": 0.02, "error": 0.3}
-    assert answer(**options, large_delta=True).value > 1 / 0.02
     with pytest.raises(ValueError, match="`delta` must be below 1/n"):
         answer(**options)
 

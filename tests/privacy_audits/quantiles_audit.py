@@ -29,7 +29,6 @@ VALUES = (-INF, -50.0, 0.1, 1.0, 30.0, 1e4, INF, NAN)
 OPTIONS = {
     "delta": 0.0, "columns": None, "target": None, "outside": 0.01, "bounds": None, "person": None,
     "rows_per_person": 1, "sample_weight": None, "weight_bounds": None, "neighbouring": "replace_one", "n_rows": None,
-    "large_delta": True,
 }  # fmt: skip
 
 

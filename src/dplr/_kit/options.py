@@ -47,8 +47,6 @@ ranges : {"auto", "on", "off"}, default="auto"
 curves : int, "auto" or None, default=None
     Number of knots of a curve beside each declared number that measures something, as in `LogisticRegression`.
     `"auto"` takes some where they pay, a function of public facts. None fits lines.
-large_delta : bool, default=False
-    Whether to allow a `delta` of 1/n or more, which is refused by default.
 aim : {"prediction", "coefficients"}, default="prediction"
     Whether the model is for predictions, or for a table of coefficients with intervals, as in
     `LogisticRegression`.

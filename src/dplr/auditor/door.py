@@ -43,7 +43,6 @@ def audit(
     seed: int = 0,
     broken: bool = False,
     class_weight: ClassWeight = None,
-    large_delta: bool = False,
     progress: bool = False,
     **facts: Unpack[Facts],
 ) -> Audit:
@@ -120,7 +119,7 @@ def audit(
     public = public_facts(n_rows=n_rows, delta=delta, class_weight=class_weight, **facts)
     if isinstance(public.public, tuple) and not _are_coefficients(public.public):
         raise ValueError(sentence("public", "must be coefficients for an audit", "rows", "Fit them first."))
-    check_promise([level], public, large_delta)
+    check_promise([level], public)
     public.planned(level)  # refuses what a fit would refuse
     track = bars if check_flag("progress", progress) else silent
     rng = np.random.default_rng(check_count("seed", seed, minimum=0))
@@ -155,7 +154,7 @@ def _trial(public: PublicFacts, eps: float, model: str | Loss, class_weight: Cla
         "eps": eps, "delta": public.delta, "mechanism": public.mechanism, "bounds": bounds,
         "fit_intercept": public.fit_intercept, "l2": public.l2, "neighbouring": public.neighbouring,
         "n_rows": public.n_rows if public.neighbouring == Neighbouring.ADD_REMOVE else None, "ranges": public.ranges,
-        "curves": public.curves, "aim": public.aim, "public": public.public, "large_delta": True,
+        "curves": public.curves, "aim": public.aim, "public": public.public,
         "rows_per_person": unit.rows_per_person,
     }  # fmt: skip
     if unit.weight_max is not None:

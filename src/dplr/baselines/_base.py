@@ -130,7 +130,7 @@ class TableModel(NotebookView, CellModel, BaseEstimator):  # type: ignore[misc]
         eps = check_eps(self.eps)
         ready = model._prepared(X, y, bounds, [eps])
         plan = self._plan(ready.facts, eps)
-        check_promise([eps], ready.facts, False)
+        check_promise([eps], ready.facts)
         source = model._source()
         plan = replace(plan, statement=replace(plan.statement, reproducible=source.reproducible))
         with ready.explaining():

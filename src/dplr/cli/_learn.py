@@ -64,7 +64,6 @@ if TYPE_CHECKING:
     help="What is protected: what a record says (the number of records is public), or also that it is there.",
 )
 @click.option("--n-rows", type=click.IntRange(min=1), help="With add_remove: a public guess of the number of records.")
-@click.option("--large-delta", is_flag=True, help="A delta of 1 / (number of records) or more is meant.")
 @click.option("--ledger", "ledger_path", type=EXISTING, help="The budget that pays; see `dplr ledger`.")
 @share_option
 @click.option("--label", metavar="TEXT", help="What the data are called in the ledger. It is published with it.")

@@ -78,7 +78,6 @@ def moments() -> None:
 )
 @click.option("--n-rows", type=click.IntRange(min=1), help="With add_remove: a public guess of the number of records.")
 @click.option("--party", metavar="NAME", help="Who holds these records, for files that are merged. It is published.")
-@click.option("--large-delta", is_flag=True, help="A delta of 1 / (number of records) or more is meant.")
 @click.option("--ledger", "ledger_path", type=EXISTING, help="The budget that pays; see `dplr ledger`.")
 @share_option
 @click.option("--label", metavar="TEXT", help="What the data are called in the ledger. It is published with it.")
@@ -88,7 +87,7 @@ def moments() -> None:
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but warnings and errors.")
 def release(
     data: str, bounds: str, eps: float, delta: float, noise: str, columns: tuple[str, ...],
-    neighbouring: str, n_rows: int | None, party: str | None, large_delta: bool, ledger_path: str | None,
+    neighbouring: str, n_rows: int | None, party: str | None, ledger_path: str | None,
     share: str | None, label: str | None, output: str, overwrite: bool, form: Format,
     quiet: bool,
 ) -> None:  # fmt: skip
@@ -110,7 +109,6 @@ def release(
         "noise": noise,
         "neighbouring": neighbouring,
         "n_rows": n_rows,
-        "large_delta": large_delta,
     }
     with told():
         with unspent():

@@ -113,8 +113,6 @@ def privacy_options(function: Function) -> Function:
             help="Classes: logistic or svm. A number: linear."),
         mechanism_option,
         aim_option,
-        click.option("--large-delta", is_flag=True,
-            help="A delta of 1 / (number of records) or more is meant; it is refused otherwise."),
         delta_option,
     ):  # fmt: skip
         function = option(function)
@@ -123,7 +121,7 @@ def privacy_options(function: Function) -> Function:
 
 _PARAMETERS = (
     "eps", "delta", "mechanism", "model", "neighbouring", "l2", "ranges", "curves", "public",
-    "large_delta", "aim",
+    "aim",
 )  # fmt: skip
 
 

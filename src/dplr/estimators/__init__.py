@@ -97,7 +97,6 @@ def fit(
     public: PublicLike = None,
     ranges: str = "auto",
     curves: int | str | None = None,
-    large_delta: bool = False,
     aim: str = "prediction",
     ledger: LedgerLike = None,
     rng: int | None = None,
@@ -161,8 +160,6 @@ def fit(
     curves : int, "auto" or None, default=None
         Number of knots of a curve beside each declared number that measures something, as in `LogisticRegression`.
         `"auto"` takes some where they pay, a function of public facts. None fits lines.
-    large_delta : bool, default=False
-        Whether to allow a `delta` of 1/n or more, which is refused by default.
     aim : {"prediction", "coefficients"}, default="prediction"
         Whether the model is for predictions, or for a table of coefficients with intervals, as in
         `LogisticRegression`.
@@ -232,7 +229,7 @@ def fit(
         model, classes, class_weight, eps=eps, delta=delta, mechanism=mechanism, bounds=bounds,
         fit_intercept=fit_intercept, l2=l2, neighbouring=neighbouring, n_rows=n_rows,
         person=person if isinstance(person, str) else None, rows_per_person=rows_per_person,
-        weight_bounds=weight_bounds, public=public, ranges=ranges, curves=curves, large_delta=large_delta, aim=aim,
+        weight_bounds=weight_bounds, public=public, ranges=ranges, curves=curves, aim=aim,
         ledger=ledger, rng=rng, progress=progress,
     )  # fmt: skip
     ids = None if isinstance(person, str) else person

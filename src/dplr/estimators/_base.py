@@ -108,11 +108,12 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
     public: PublicLike = None
     ranges: str = "auto"
     curves: int | str | None = None
-    large_delta: bool = False
     aim: str = "prediction"
     ledger: LedgerLike = None
     rng: int | None = None
     progress: bool = False
+
+    _made_up = False  # whether rows are a simulation's: no promise is made, and fewer rows may stand for many
 
     def refit(
         self,
@@ -234,7 +235,8 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
         check_other_rows(self.public, X)
         data = self._taken_apart(X, bounds, callers, sample_weight, person)
         ready = self._ready(data, y, bounds, levels, callers, streamed)
-        check_promise(levels, ready.facts, self.large_delta)
+        if not self._made_up:
+            check_promise(levels, ready.facts)
         self._name_columns(ready.facts)
         track = bars if self.progress else silent
         planned = {eps: ready.facts.planned(eps) for eps in dict.fromkeys(levels)}

@@ -18,7 +18,6 @@ class Options(FitFacts, total=False):
     person: Any
     sample_weight: Any
     class_weight: Mapping[Any, float] | None
-    large_delta: bool
     ledger: LedgerLike
     rng: int | None
     progress: bool

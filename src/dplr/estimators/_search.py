@@ -35,7 +35,7 @@ from dplr.privacy.statement import PrivacyStatement
 
 # What a candidate may not change: it belongs to the promise, to the data or to the budget of the whole search.
 _FIXED = (
-    "eps", "delta", "neighbouring", "n_rows", "classes", "large_delta", "ledger", "rng", "progress", "person",
+    "eps", "delta", "neighbouring", "n_rows", "classes", "ledger", "rng", "progress", "person",
     "rows_per_person", "weight_bounds", "class_weight",
 )  # fmt: skip
 _FOLDS, _FOLDS_SEED = 5, 0  # of public rows
@@ -55,8 +55,8 @@ class PrivateSearch(NotebookView, ChosenModel, MetaEstimatorMixin, BaseEstimator
     candidates : mapping of str to sequence, or sequence of mappings
         Parameters to try, from public knowledge: lists as of `GridSearchCV`, or sets such as
         ``list(ParameterSampler(..., random_state=0))``. A candidate may change anything except eps, delta,
-        neighbouring, n_rows, classes, class_weight, person, rows_per_person, weight_bounds, large_delta, ledger, rng
-        and progress. Bounds must keep their target.
+        neighbouring, n_rows, classes, class_weight, person, rows_per_person, weight_bounds, ledger, rng and
+        progress. Bounds must keep their target.
     method : {"partition", "public"}, default="partition"
         How a candidate is chosen.
 
@@ -165,7 +165,7 @@ class PrivateSearch(NotebookView, ChosenModel, MetaEstimatorMixin, BaseEstimator
         trials = [Trial.of(model, params, X, y, eps / (len(candidates) + 1)) for model, params in candidates]
         check_same_target(trials)
         facts = [trial.ready.facts for trial in trials]
-        check_promise([eps], facts[0], self.estimator.large_delta)
+        check_promise([eps], facts[0])
         self._enough(len(trials[0].ready.memory.y), len(trials))
         plan = plan_partition(facts, eps, self.estimator.rng is not None)
         warn_of_noise(trial_plan.outlook for trial_plan in plan.planned)

@@ -200,7 +200,7 @@ def evaluate(
     intake = _intake(X, y, scorer, declared, sample_weight, person)
     labels, unit = scorer.labels(intake.y.take(slice(0, 0))), intake.raw.unit
     public = public_n_rows(intake.count, n_rows, neighbouring, unit)
-    check_loss([eps], 0.0, neighbouring, public, False, unit)
+    check_loss([eps], 0.0, neighbouring, public, unit)
     names = () if labels is None else tuple(labels.classes.tolist())
     grid = scorer.grid(len(names), _REFERENCE if public is None else public, eps, thresholds)
     facts = [*_assumptions(in_sample), *([] if labels is None else [labels.assumption])]

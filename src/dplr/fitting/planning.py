@@ -340,9 +340,9 @@ def solution(mechanism: Mechanism, problem: Problem, eps: float) -> tuple[str, .
     return (ridge, *mechanism.solution(problem, eps))
 
 
-def check_promise(levels: Sequence[float], facts: PublicFacts, large_delta: bool) -> None:
+def check_promise(levels: Sequence[float], facts: PublicFacts) -> None:
     """Check what a fit promises: see `check_loss`."""
-    check_loss(levels, facts.delta, facts.neighbouring, facts.n_rows, large_delta, facts.unit)
+    check_loss(levels, facts.delta, facts.neighbouring, facts.n_rows, facts.unit)
 
 
 def check_loss(
@@ -350,25 +350,25 @@ def check_loss(
     delta: float,
     neighbouring: str,
     n_rows: int | None,
-    large_delta: bool,
     unit: Unit = ROW,
 ) -> None:
-    """Refuse a large delta, with which whole records could be published, unless it is allowed; warn of a large eps.
-
-    Where the number of units is private, what was declared must not make a delta look small.
-    """
-    public = neighbouring == Neighbouring.REPLACE_ONE
-    limit = min(1.0 if n_rows is None else 1 / n_rows, 1.0 if public else _LARGE_DELTA)
-    if not check_flag("large_delta", large_delta) and delta >= limit:
+    """Refuse a large delta, with which whole records could be published; warn of a large eps."""
+    limit = _delta_limit(n_rows, neighbouring)
+    if delta >= limit:
         rule = f"must be below 1/n = {limit:.3g}" if n_rows and limit == 1 / n_rows else f"must be below {limit:g}"
         harm = f"At this delta a {unit.one} could be published whole."
-        remedy = f"{harm} Give a far smaller one, or say large_delta=True too."
-        raise ValueError(sentence("delta", rule, delta, remedy))
+        raise ValueError(sentence("delta", rule, delta, f"{harm} Give a far smaller one."))
     largest = max((eps for eps in levels if not math.isinf(eps)), default=0.0)
     if largest > _LITTLE:
         factor = f"{math.exp(largest):.1e}" if largest < _OVERFLOW else f"e^{largest:g}"
         text = f"eps = {largest:g} promises little: one {unit.one} may make what is released {factor} times as likely"
         warn(f"{text}. 0.1 to 1 is usual.", PrivacyWarning)
+
+
+def _delta_limit(n_rows: int | None, neighbouring: str) -> float:
+    """The delta that is too large: where the number of units is private, none that is declared allows a larger one."""
+    public = neighbouring == Neighbouring.REPLACE_ONE
+    return min(1.0 if n_rows is None else 1 / n_rows, 1.0 if public else _LARGE_DELTA)
 
 
 def public_n_rows(n: int, n_rows: int | None, neighbouring: str, unit: Unit = ROW) -> int | None:

@@ -50,7 +50,6 @@ def release_moments(
     neighbouring: str = "replace_one",
     n_rows: int | None = None,
     party: str | None = None,
-    large_delta: bool = False,
     ledger: LedgerLike = None,
     rng: int | None = None,
 ) -> ReleasedMoments:
@@ -82,8 +81,6 @@ def release_moments(
         With ``neighbouring="add_remove"``, a public reference for the number of records.
     party : str or None, default=None
         Name of whoever holds these rows, for files that are merged; it is published with them.
-    large_delta : bool, default=False
-        Whether a delta of 1/n or more is meant.
     ledger : dplr.Ledger, path or None, default=None
         The budget that pays; None for none.
     rng : int or None, default=None
@@ -135,7 +132,7 @@ def release_moments(
     refuse_units(table_bounds := as_bounds(bounds), "with `release_moments`")
     release_bounds, party = declared(table_bounds, columns), _checked_party(party)
     facts = {"eps": eps, "delta": delta, "noise": check_choice("noise", noise, NOISES), "neighbouring": neighbouring,
-             "n_rows": n_rows, "large_delta": large_delta}  # fmt: skip
+             "n_rows": n_rows}  # fmt: skip
     stream = as_stream(X)
     X = X if stream is None else stream.parts.empty
     try:
@@ -177,11 +174,11 @@ def _rows(values: Any, stream: Stream | None, n: int, layout: Layout, prep: Prep
 
 def planned(
     layout: Layout, names: Sequence[str] | None, n: int, *, eps: float, delta: float, noise: str, neighbouring: str,
-    n_rows: int | None, large_delta: bool,
+    n_rows: int | None,
 ) -> Plan:  # fmt: skip
     """The plan of a release of a table of n rows with these columns; refused where it promises too little."""
     count = public_n_rows(n, n_rows, neighbouring)
-    check_loss([eps], delta, neighbouring, count, large_delta)
+    check_loss([eps], delta, neighbouring, count)
     problem = scaled_problem(layout, neighbouring, count)
     rows = () if count is None else (rows_sentence(count, neighbouring),)
     problem = replace(problem, assumptions=(*layout.facts(names), *rows))

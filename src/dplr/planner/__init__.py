@@ -63,7 +63,6 @@ def plan(
     public: PublicLike = None,
     ranges: str = "auto",
     curves: int | str | None = None,
-    large_delta: bool = False,
     aim: str = "prediction",
 ) -> Plan:
     """Plan a fit from public facts alone: no data is needed and nothing is spent.
@@ -149,7 +148,7 @@ def plan(
         aim=aim,
     )
     level = check_eps(eps)
-    check_promise([level], facts, large_delta)
+    check_promise([level], facts)
     planned = facts.planned(level).whole
     warn_of_noise([planned.outlook])
     return planned
@@ -163,7 +162,6 @@ def plan_curve(
     eps: float | Sequence[float] | None = None,
     delta: float | Sequence[float] = 0.0,
     intervals: bool = False,
-    large_delta: bool = False,
     assume: Assumptions | None = None,
     progress: bool = False,
     **facts: Unpack[Facts],
@@ -232,7 +230,7 @@ def plan_curve(
     intervals, track = check_flag("intervals", intervals), bars if check_flag("progress", progress) else silent
     public, assume, counts = public_facts(**facts), check_assumptions(assume), counts_of(n_rows, intervals)
     levels, deltas = levels_of(eps, intervals), deltas_of(delta, max(counts, default=1), intervals)
-    return curve_of(public, levels, deltas, counts, assume, large_delta, track, intervals)
+    return curve_of(public, levels, deltas, counts, assume, track, intervals)
 
 
 @documented
@@ -245,7 +243,6 @@ def plan_target(
     eps: float | None = None,
     n_rows: int | None = None,
     delta: float = 0.0,
-    large_delta: bool = False,
     assume: Assumptions | None = None,
     **facts: Unpack[Facts],
 ) -> Answer:
@@ -300,4 +297,4 @@ def plan_target(
     """
     public, assume = public_facts(n_rows=n_rows, delta=delta, **facts), check_assumptions(assume)
     level = None if eps is None else check_eps(eps)
-    return answer_of(public, level, {"error": error, "width": width, "interval": interval}, assume, large_delta)
+    return answer_of(public, level, {"error": error, "width": width, "interval": interval}, assume)

@@ -70,7 +70,7 @@ class Simulator:
     ----------
     facts : of the plan, whose bounds, labels and options all fits have.
     assume : what is assumed beside them.
-    options : of `fit_many`, without mechanism, eps and delta.
+    options : of `estimator_of`, without mechanism, eps and delta.
     """
 
     facts: PublicFacts
@@ -212,33 +212,37 @@ class Simulator:
         self, X: Any, y: Any, mechanism: MechanismLike, levels: Sequence[float], delta: float, number: int, **plain: Any
     ) -> list[Any]:
         """Fits with noise from a seed: simulated rows need no protection."""
-        from dplr.estimators import fit_many
+        from dplr.estimators import estimator_of
 
         options = {**self.options, "bounds": self._bounds, "public": self._public, **plain}
-        if self.facts.loss.classification and self._bounds is None:
-            options["classes"] = [0, 1]
+        classes = [0, 1] if self.facts.loss.classification and self._bounds is None else None
         if self.facts.neighbouring == Neighbouring.ADD_REMOVE:
             options["n_rows"] = len(y)  # the public reference is what was planned for
         unit = self.facts.unit
-        if unit.person is not None:
-            options["person"] = np.arange(len(y))
+        ids = None if unit.person is None else np.arange(len(y))
+        weights = None if unit.weight_max is None else np.full(len(y), self._weight)
         if unit.weight_max is not None:
-            options |= {"sample_weight": np.full(len(y), self._weight), "weight_bounds": (0, unit.weight_max)}
+            options["weight_bounds"] = (0, unit.weight_max)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of seeds, of eps, of what is clipped
             seed = self.assume.seed * self.assume.tables + number
-            return list(fit_many(X, y, eps=levels, mechanism=mechanism, delta=delta, rng=seed, **options))
+            model = estimator_of(
+                _model_of(self.facts), classes, None, eps=levels[0], mechanism=mechanism, delta=delta, rng=seed,
+                **options,
+            )  # fmt: skip
+            model._made_up = True
+            return list(model._fit_many(X, y, levels, weights, ids))
 
 
 def simulator(facts: PublicFacts, assume: Assumptions) -> Simulator:
     """A simulator of fits with these facts."""
-    options: dict[str, Any] = {"model": _model_of(facts), "fit_intercept": facts.fit_intercept, "l2": facts.l2}
-    options |= {"neighbouring": facts.neighbouring, "ranges": facts.ranges, "aim": facts.aim, "large_delta": True}
+    options: dict[str, Any] = {"fit_intercept": facts.fit_intercept, "l2": facts.l2}
+    options |= {"neighbouring": facts.neighbouring, "ranges": facts.ranges, "aim": facts.aim}
     return Simulator(facts, assume, options)
 
 
 def _model_of(facts: PublicFacts) -> str | Loss:
-    """The name of the model for `fit_many`; a loss of the user's own stands for itself."""
+    """The name of the model for `estimator_of`; a loss of the user's own stands for itself."""
     return next((name for name, loss in LOSSES.items() if loss == facts.loss), facts.loss)
 
 

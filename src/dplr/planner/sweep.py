@@ -71,7 +71,6 @@ def curve_of(
     deltas: Sequence[float],
     counts: Sequence[int],
     assume: Assumptions,
-    large_delta: bool,
     track: Track = silent,
     intervals: bool = False,
 ) -> Curve:
@@ -83,7 +82,7 @@ def curve_of(
         got = f"{len(levels)} x {len(deltas)} x {len(counts)}"
         raise ValueError(sentence("eps", f"must make at most {_MOST_POINTS} points with delta and n_rows", got))
     for delta in deltas:  # refused, or warned of, before anything is simulated
-        check_promise(levels, replace(facts, delta=delta, n_rows=max(counts)), large_delta)
+        check_promise(levels, replace(facts, delta=delta, n_rows=max(counts)))
     if facts.curves is not None:  # all points have the columns of the smallest of them
         smallest = replace(facts, delta=min(deltas), n_rows=min(counts)).at(min(levels))
         facts = replace(smallest, delta=facts.delta, n_rows=facts.n_rows)

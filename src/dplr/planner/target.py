@@ -269,7 +269,7 @@ class Bisection(Question):
 
 
 def answer_of(
-    facts: PublicFacts, eps: float | None, targets: Mapping[str, Any], assume: Assumptions, large_delta: bool
+    facts: PublicFacts, eps: float | None, targets: Mapping[str, Any], assume: Assumptions
 ) -> Answer:
     """The answer for one target of an error, a width or an interval, by its name."""
     given = {name: target for name, target in targets.items() if target is not None}
@@ -283,11 +283,11 @@ def answer_of(
         remedy = "What auto takes depends on the answer: give a number of knots."
         raise ValueError(sentence("curves", "must be None or a number with a target", facts.curves, remedy))
     answer = _of_intervals if "interval" in given else _of_means
-    return answer(facts, eps, given, assume, large_delta)
+    return answer(facts, eps, given, assume)
 
 
 def _of_intervals(
-    facts: PublicFacts, eps: float | None, given: Mapping[str, Any], assume: Assumptions, large_delta: bool
+    facts: PublicFacts, eps: float | None, given: Mapping[str, Any], assume: Assumptions
 ) -> Answer:
     """Bisect: each try takes the medians of many intervals."""
     level = _MOST_EPS if eps is None else eps
@@ -302,7 +302,7 @@ def _of_intervals(
     missed, value, widths = search.between(first, last)
     level, count = search.pair(value)
     # A delta must be small for the number of rows that was found: the curve checks it.
-    curve = curve_of(facts, [level], [facts.delta], [count], assume, large_delta, intervals=True)
+    curve = curve_of(facts, [level], [facts.delta], [count], assume, intervals=True)
     goal_words = ", ".join(f"{coef} {width:g}" for coef, width in goals.items())
     return Answer(
         quantity=search.quantity, value=value, low=missed, high=value, target=1.0, expected=search.ratio(widths),
@@ -311,11 +311,11 @@ def _of_intervals(
 
 
 def _of_means(
-    facts: PublicFacts, eps: float | None, given: Mapping[str, Any], assume: Assumptions, large_delta: bool
+    facts: PublicFacts, eps: float | None, given: Mapping[str, Any], assume: Assumptions
 ) -> Answer:
     """Try values far apart, then some between the last that misses the target and the first that meets it."""
     facts = facts.at(1.0)  # a number of knots is one at every eps
-    check_promise([] if eps is None else [eps], facts, large_delta)
+    check_promise([] if eps is None else [eps], facts)
     simulated = simulator(facts, assume)
     target, what, criterion = _criterion(simulated, given.get("error"), given.get("width"))
     search = Search(eps, facts.n_rows, simulated, criterion)
@@ -329,7 +329,7 @@ def _of_means(
         met = _from(probes, lambda probe: probe.mean <= target)
         assert met is not None  # the last one still meets it
     if eps is not None:  # a delta must be small for the number of rows that was found
-        check_promise([eps], replace(facts, n_rows=int(probes[met].value)), large_delta)
+        check_promise([eps], replace(facts, n_rows=int(probes[met].value)))
     sure = _from(probes, lambda probe: probe.mean + _SURE * probe.standard_error <= target)
     missed = [probe.value for probe in probes[:met] if probe.mean - _SURE * probe.standard_error > target]
     return Answer(

@@ -65,7 +65,7 @@ def plan_of(rows: PrivateRows, share: float, facts: Mapping[str, Any]) -> Bounds
     """The plan of the release; refused where it promises too little, or could say nothing."""
     unit, relation = rows.data.unit, facts["neighbouring"]
     count = public_n_rows(rows.units, facts["n_rows"], relation, unit)
-    check_loss([facts["eps"]], facts["delta"], relation, count, facts["large_delta"], unit)
+    check_loss([facts["eps"]], facts["delta"], relation, count, unit)
     if count is None:
         rule, remedy = "is required here", "Give a public guess of their number: a share of it may lie outside."
         raise ValueError(sentence("n_rows", rule, None, remedy))

@@ -47,7 +47,6 @@ def learn_bounds(
     weight_bounds: tuple[float, float] | None = None,
     neighbouring: str = "replace_one",
     n_rows: int | None = None,
-    large_delta: bool = False,
     ledger: LedgerLike = None,
     rng: int | None = None,
 ) -> LearnedBounds:
@@ -84,8 +83,6 @@ def learn_bounds(
         `"replace_one"`, where the number of records is public, or `"add_remove"`.
     n_rows : int or None, default=None
         With ``neighbouring="add_remove"`` a public reference for the number of records, which is required.
-    large_delta : bool, default=False
-        Whether a delta of 1/n or more is meant.
     ledger : dplr.Ledger, path or None, default=None
         The budget that pays; None for none.
     rng : int or None, default=None
@@ -143,7 +140,7 @@ def learn_bounds(
     release = planned(
         X, eps=eps, delta=delta, columns=columns, target=target, outside=outside, bounds=bounds, person=person,
         rows_per_person=rows_per_person, sample_weight=sample_weight, weight_bounds=weight_bounds,
-        neighbouring=neighbouring, n_rows=n_rows, large_delta=large_delta,
+        neighbouring=neighbouring, n_rows=n_rows,
     )  # fmt: skip
     return release.paid(budget, source_of(rng))
 
