@@ -268,9 +268,7 @@ class Bisection(Question):
         return sentence("interval", f"must be reached with {tried}", got, remedy)
 
 
-def answer_of(
-    facts: PublicFacts, eps: float | None, targets: Mapping[str, Any], assume: Assumptions
-) -> Answer:
+def answer_of(facts: PublicFacts, eps: float | None, targets: Mapping[str, Any], assume: Assumptions) -> Answer:
     """The answer for one target of an error, a width or an interval, by its name."""
     given = {name: target for name, target in targets.items() if target is not None}
     if len(given) != 1:
@@ -286,9 +284,7 @@ def answer_of(
     return answer(facts, eps, given, assume)
 
 
-def _of_intervals(
-    facts: PublicFacts, eps: float | None, given: Mapping[str, Any], assume: Assumptions
-) -> Answer:
+def _of_intervals(facts: PublicFacts, eps: float | None, given: Mapping[str, Any], assume: Assumptions) -> Answer:
     """Bisect: each try takes the medians of many intervals."""
     level = _MOST_EPS if eps is None else eps
     count = _LEAST_ROWS if facts.n_rows is None else facts.n_rows
@@ -310,9 +306,7 @@ def _of_intervals(
     )  # fmt: skip
 
 
-def _of_means(
-    facts: PublicFacts, eps: float | None, given: Mapping[str, Any], assume: Assumptions
-) -> Answer:
+def _of_means(facts: PublicFacts, eps: float | None, given: Mapping[str, Any], assume: Assumptions) -> Answer:
     """Try values far apart, then some between the last that misses the target and the first that meets it."""
     facts = facts.at(1.0)  # a number of knots is one at every eps
     check_promise([] if eps is None else [eps], facts)
