@@ -8,9 +8,9 @@ import pytest
 
 import dplr
 from dplr.fitting.facts import public_facts
-from dplr.planner.intervals import all_silent, silent_of
 from dplr.planner.laws import laws_of
 from dplr.planner.merging import merging
+from dplr.planner.points import all_silent, silent_of
 from dplr.planner.widths import measure_of, silence_of
 
 BOUNDS = dplr.Bounds({"age": (18, 99), "work": {"levels": ["a", "b", "c"]}}, target=(0.0, 100.0))

@@ -6,7 +6,7 @@ import pytest
 
 import dplr
 from dplr.planner import Curve, Point, Width
-from dplr.planner.intervals import warning_of
+from dplr.planner.points import warning_of
 
 BOUNDS = dplr.Bounds({"age": (18, 99)}, target=(0.0, 100.0))
 FACTS = {"bounds": BOUNDS, "model": "linear", "mechanism": "fm"}

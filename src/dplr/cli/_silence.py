@@ -40,7 +40,7 @@ def check_table(parameters: dict[str, Any], n_rows: int | None) -> None:
     table = expected_table(parameters, n_rows) if parameters["aim"] == AIMS[1] else None
     if table is None:
         return
-    from dplr.planner.intervals import all_silent, warning_of
+    from dplr.planner.points import all_silent, warning_of
 
     warning = warning_of(table)
     if warning and all_silent(table):
@@ -54,6 +54,6 @@ def lines_of(table: Widths | None) -> list[str]:
     """Sentences on what a table will say."""
     if table is None:
         return ["A fit with these options has no confidence intervals: `--aim coefficients` asks for them."]
-    from dplr.planner.intervals import warning_of
+    from dplr.planner.points import warning_of
 
     return [warning_of(table) or "No line of the table is expected to be silent.", _BASIS]

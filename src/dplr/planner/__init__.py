@@ -22,8 +22,8 @@ from dplr.fitting.units import ClassWeight
 from dplr.mechanisms.automatic import AUTO
 from dplr.mechanisms.protocol import MechanismLike
 from dplr.planner.assumptions import Assumptions, check_assumptions
-from dplr.planner.curve import Curve, Point
-from dplr.planner.intervals import Width
+from dplr.planner.curve import Curve
+from dplr.planner.points import Point, Width
 from dplr.planner.sweep import counts_of, curve_of, deltas_of, levels_of
 from dplr.planner.target import Answer, answer_of
 from dplr.privacy.guarantees import Neighbouring

@@ -13,101 +13,13 @@ import numpy as np
 
 from dplr._kit import markup
 from dplr._kit.extras import pandas
-from dplr.planner.intervals import Width, all_silent, html_of, silent_of, text_of
+from dplr.planner.points import Point, html_of, text_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WRONG, ROOT_SQUARES = "share of wrong answers", "root mean squared error"
 _DIGITS = 4
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
-    """One mechanism at one eps, delta and number of rows.
-
-    Attributes
-    ----------
-    mechanism : str
-        Shorthand of the mechanism.
-    eps, delta : float
-        The privacy loss that was asked for.
-    n_rows : int
-        The number of rows that was asked for.
-    auto : bool
-        Whether `mechanism="auto"` takes this mechanism there.
-    error : float
-        Expected error by simulation, on rows that were not fitted.
-    standard_error : float
-        Standard error of `error`, over simulated tables.
-    non_private : float
-        Error of the same tables without privacy.
-    baseline : float
-        Error of always giving the most frequent label, or the mean.
-    kept : float
-        Share of what a model without privacy gains over the baseline that is left; below 0 for none.
-    coef_noise : tuple of float
-        Standard deviation of the noise on each coefficient, in the user's units, (n_columns,).
-    coef_distance : tuple of float
-        Root mean squared distance of each coefficient from that without privacy, in the user's units, (n_columns,):
-        noise and shrinkage together.
-    noise : dict of str to float
-        Standard deviation of what the mechanism itself perturbs, by the name of the block; exact, not simulated.
-    excess_risk : float or None
-        What the objective ends above its minimum at most, with probability 0.95; None where no theorem covers the fit.
-    simulated_rows : int
-        Rows of the simulated tables; below `n_rows` where tables would be too large, and `error` is then an upper
-        estimate.
-    intervals : tuple of dplr.planner.Width
-        The expected interval of each coefficient, the intercept last; empty without ``intervals=True``.
-    merged : tuple of dplr.planner.Width
-        One for the silent levels of each column, if there are several, as if they were merged into one. Only where
-        their shares are declared and the curve has one point.
-
-    Privacy
-    -------
-    A function of public facts and of assumptions: no private row was read, and nothing was spent.
-
-    See Also
-    --------
-    dplr.planner.Curve : Holds all points.
-
-    Examples
-    --------
-    >>> import dplr
-    >>> options = {"eps": [0.5], "delta": [0.0], "n_rows": [1000], "n_features": 2, "mechanism": "fm"}
-    >>> (point,) = dplr.plan_curve(**options).points
-    >>> point.mechanism, point.eps, sorted(point.noise)
-    ('fm', 0.5, ['diagonal', 'linear', 'off_diagonal'])
-    """
-
-    mechanism: str
-    eps: float
-    delta: float
-    n_rows: int
-    auto: bool
-    error: float
-    standard_error: float
-    non_private: float
-    baseline: float
-    kept: float
-    coef_noise: tuple[float, ...]
-    coef_distance: tuple[float, ...]
-    noise: dict[str, float]
-    excess_risk: float | None
-    simulated_rows: int
-    intervals: tuple[Width, ...] = ()
-    merged: tuple[Width, ...] = ()
-
-    @property
-    def silent(self) -> tuple[str, ...]:
-        """Coefficients that most fits will not bound, a tuple of str: the table will say nothing of them."""
-        return tuple(coef.name for coef in silent_of(self.intervals))
-
-    @property
-    def all_silent(self) -> bool:
-        """Whether most fits will bound no coefficient of a column: the table will say nothing."""
-        return bool(self.intervals) and all_silent(self.intervals)
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -374,7 +286,7 @@ class Curve:
     def __str__(self) -> str:
         """Return a table, and what was assumed; with intervals, their widths instead of errors."""
         if self.points[0].intervals:
-            return text_of(self)
+            return text_of(self.points, self.fits, self.assumptions)
         rows = self._rows
         widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
         lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
@@ -383,7 +295,7 @@ class Curve:
     def _repr_html_(self) -> str:
         """Return the same for notebooks."""
         if self.points[0].intervals:
-            return markup.piece("", *html_of(self))
+            return markup.piece("", *html_of(self.points, self.fits, self.assumptions))
         head, *rows = self._rows
         return markup.piece(self._title, markup.excerpt(head, rows, "points"), markup.sentences(self.notes()))
 

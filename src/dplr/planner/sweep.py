@@ -15,7 +15,8 @@ from dplr.fitting.planning import PublicFacts, check_promise
 from dplr.mechanisms import SHORTHANDS
 from dplr.mechanisms.automatic import AUTO
 from dplr.planner.assumptions import Assumptions
-from dplr.planner.curve import ROOT_SQUARES, WRONG, Curve, Point
+from dplr.planner.curve import ROOT_SQUARES, WRONG, Curve
+from dplr.planner.points import Point
 from dplr.planner.simulation import Reference, Simulator, TableResult, simulator
 from dplr.planner.widths import Measure
 from dplr.problem.losses import LOSSES, Loss

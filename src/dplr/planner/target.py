@@ -15,7 +15,7 @@ from dplr.fitting.curves import AUTO
 from dplr.fitting.planning import PublicFacts, check_promise
 from dplr.planner.assumptions import Assumptions
 from dplr.planner.curve import ROOT_SQUARES, WRONG, Curve
-from dplr.planner.intervals import html_of
+from dplr.planner.points import html_of
 from dplr.planner.simulation import Reference, Simulator, TableResult, simulator
 from dplr.planner.sweep import curve_of
 from dplr.planner.widths import Measure, Widths, measure_of
@@ -94,7 +94,7 @@ class Answer:
     def _repr_html_(self) -> str:
         """Return the answer for notebooks, how sure it is, and what was assumed."""
         if self.curve is not None:
-            return markup.piece(self._title, *html_of(self.curve))
+            return markup.piece(self._title, *html_of(self.curve.points, self.curve.fits, self.curve.assumptions))
         assumed = [f"Assumed: {fact}." for fact in self.assumptions]
         return markup.piece(self._title, markup.facts(self._lines), markup.sentences(assumed))
 

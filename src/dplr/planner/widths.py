@@ -12,8 +12,8 @@ from dplr.fitting.one_vs_rest import ReleasePlan
 from dplr.fitting.planning import PublicFacts
 from dplr.mechanisms.protocol import chosen_columns
 from dplr.planner.assumptions import Assumptions
-from dplr.planner.intervals import LEVEL, Width, silent_of
 from dplr.planner.merging import merging
+from dplr.planner.points import LEVEL, Width, silent_of
 from dplr.planner.population import MadeUp
 from dplr.planner.simulation import Simulator, simulator
 from dplr.summary.columns import Chosen, choose

@@ -1,17 +1,13 @@
-"""The expected intervals of coefficients at the points of a curve, and their printed forms."""
+"""The points of a curve with the expected intervals of their coefficients, and the printed forms of these."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from dplr._kit import markup
 from dplr.summary.columns import INTERCEPT
-
-if TYPE_CHECKING:
-    from dplr.planner.curve import Curve, Point
 
 LEVEL = 0.95
 SILENT = 0.5  # share of fits from which on a coefficient is expected to be unsaid
@@ -56,6 +52,94 @@ class Width:
     unsaid: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One mechanism at one eps, delta and number of rows.
+
+    Attributes
+    ----------
+    mechanism : str
+        Shorthand of the mechanism.
+    eps, delta : float
+        The privacy loss that was asked for.
+    n_rows : int
+        The number of rows that was asked for.
+    auto : bool
+        Whether `mechanism="auto"` takes this mechanism there.
+    error : float
+        Expected error by simulation, on rows that were not fitted.
+    standard_error : float
+        Standard error of `error`, over simulated tables.
+    non_private : float
+        Error of the same tables without privacy.
+    baseline : float
+        Error of always giving the most frequent label, or the mean.
+    kept : float
+        Share of what a model without privacy gains over the baseline that is left; below 0 for none.
+    coef_noise : tuple of float
+        Standard deviation of the noise on each coefficient, in the user's units, (n_columns,).
+    coef_distance : tuple of float
+        Root mean squared distance of each coefficient from that without privacy, in the user's units, (n_columns,):
+        noise and shrinkage together.
+    noise : dict of str to float
+        Standard deviation of what the mechanism itself perturbs, by the name of the block; exact, not simulated.
+    excess_risk : float or None
+        What the objective ends above its minimum at most, with probability 0.95; None where no theorem covers the fit.
+    simulated_rows : int
+        Rows of the simulated tables; below `n_rows` where tables would be too large, and `error` is then an upper
+        estimate.
+    intervals : tuple of dplr.planner.Width
+        The expected interval of each coefficient, the intercept last; empty without ``intervals=True``.
+    merged : tuple of dplr.planner.Width
+        One for the silent levels of each column, if there are several, as if they were merged into one. Only where
+        their shares are declared and the curve has one point.
+
+    Privacy
+    -------
+    A function of public facts and of assumptions: no private row was read, and nothing was spent.
+
+    See Also
+    --------
+    dplr.planner.Curve : Holds all points.
+
+    Examples
+    --------
+    >>> import dplr
+    >>> options = {"eps": [0.5], "delta": [0.0], "n_rows": [1000], "n_features": 2, "mechanism": "fm"}
+    >>> (point,) = dplr.plan_curve(**options).points
+    >>> point.mechanism, point.eps, sorted(point.noise)
+    ('fm', 0.5, ['diagonal', 'linear', 'off_diagonal'])
+    """
+
+    mechanism: str
+    eps: float
+    delta: float
+    n_rows: int
+    auto: bool
+    error: float
+    standard_error: float
+    non_private: float
+    baseline: float
+    kept: float
+    coef_noise: tuple[float, ...]
+    coef_distance: tuple[float, ...]
+    noise: dict[str, float]
+    excess_risk: float | None
+    simulated_rows: int
+    intervals: tuple[Width, ...] = ()
+    merged: tuple[Width, ...] = ()
+
+    @property
+    def silent(self) -> tuple[str, ...]:
+        """Coefficients that most fits will not bound, a tuple of str: the table will say nothing of them."""
+        return tuple(coef.name for coef in silent_of(self.intervals))
+
+    @property
+    def all_silent(self) -> bool:
+        """Whether most fits will bound no coefficient of a column: the table will say nothing."""
+        return bool(self.intervals) and all_silent(self.intervals)
+
+
 def silent_of(coefficients: Iterable[Width]) -> list[Width]:
     """Those that most fits will not bound."""
     return [coef for coef in coefficients if coef.unsaid >= SILENT]
@@ -78,42 +162,42 @@ def warning_of(coefficients: Iterable[Width]) -> str:
     return f"Cannot say in {share} of fits: {names}. {remedy}: the release is paid for either way."
 
 
-def text_of(curve: Curve) -> str:
+def text_of(points: Sequence[Point], fits: int, assumptions: Iterable[str]) -> str:
     """One line for each coefficient, with a column for each of several points; what is unsaid, and what was assumed."""
-    if len(curve.points) > 1:
-        heads, rows = _heads(curve.points), _rows(curve.points)
+    if len(points) > 1:
+        heads, rows = _heads(points), _rows(points)
         longest = max(len(row[0]) for row in rows)
         lines = ["  ".join([" " * (longest + 2), *heads]).rstrip()]
         for name, *widths in rows:
             cells = (width.rjust(len(head)) for width, head in zip(widths, heads, strict=True))
             lines.append("  ".join([f"  {name.ljust(longest)}", *cells]))
     else:
-        coefficients = curve.points[0].intervals
+        coefficients = points[0].intervals
         longest = max(len(coef.name) for coef in coefficients)
         lines = [f"  {coef.name.ljust(longest)}  {_words(coef)}" for coef in coefficients]
-    return "\n".join([_title(curve), *lines, *_warnings(curve.points), *_notes(curve)])
+    return "\n".join([_title(points, fits), *lines, *_warnings(points), *_notes(points, assumptions)])
 
 
-def html_of(curve: Curve) -> tuple[markup.Html, ...]:
+def html_of(points: Sequence[Point], fits: int, assumptions: Iterable[str]) -> tuple[markup.Html, ...]:
     """The same as parts of a piece of HTML."""
-    if len(curve.points) > 1:
-        head, rows = ["", *_heads(curve.points)], _rows(curve.points)
+    if len(points) > 1:
+        head, rows = ["", *_heads(points)], _rows(points)
     else:
         head = ["", "width", "times that without privacy", "of fits cannot say"]
-        rows = [[coef.name, *_cells(coef)] for coef in curve.points[0].intervals]
+        rows = [[coef.name, *_cells(coef)] for coef in points[0].intervals]
     return (
-        markup.paragraph(f"{_title(curve)}."),
-        markup.alarms(_warnings(curve.points)),
+        markup.paragraph(f"{_title(points, fits)}."),
+        markup.alarms(_warnings(points)),
         markup.excerpt(head, rows, "coefficients"),
-        markup.sentences(_notes(curve)),
+        markup.sentences(_notes(points, assumptions)),
     )
 
 
-def _title(curve: Curve) -> str:
-    title = f"Expected width of {100 * LEVEL:g} % intervals, median of {curve.fits} simulated fits"
-    if len(curve.points) > 1:
+def _title(points: Sequence[Point], fits: int) -> str:
+    title = f"Expected width of {100 * LEVEL:g} % intervals, median of {fits} simulated fits"
+    if len(points) > 1:
         return title
-    (point,) = curve.points
+    (point,) = points
     return f"{title} (eps = {point.eps:g}, {point.n_rows:,} rows)"
 
 
@@ -137,10 +221,10 @@ def _warnings(points: Sequence[Point]) -> list[str]:
     return [f"{head}{text}" for head, text in texts if text]
 
 
-def _notes(curve: Curve) -> list[str]:
+def _notes(points: Sequence[Point], assumptions: Iterable[str]) -> list[str]:
     """Widths of merged levels, and what was assumed."""
-    merged = [f"Merged into one level, {coef.name}: {_words(coef)}." for point in curve.points for coef in point.merged]
-    return [*merged, *(f"Assumed: {fact}." for fact in curve.assumptions)]
+    merged = [f"Merged into one level, {coef.name}: {_words(coef)}." for point in points for coef in point.merged]
+    return [*merged, *(f"Assumed: {fact}." for fact in assumptions)]
 
 
 def _cells(coef: Width) -> tuple[str, str, str]:
