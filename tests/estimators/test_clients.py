@@ -49,7 +49,6 @@ def fits(monkeypatch):
 
 
 class Outcome:
-    recorder = None
 
     def commit(self, outbox=None):
         """Nothing to do."""

@@ -26,7 +26,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 class Diary:
     """A ledger, rows and source that write down what happens to them."""
 
-    recorder = None
 
     def __init__(self, X, y, refuse=False, break_after_noise=False, lost=False):
         self.events = []

@@ -135,7 +135,6 @@ COMMANDS = {
         "target": Line("--target other", passes("fit", "y", all_no), "--bounds bounds.toml"),
         "formula": Line("--formula sick~age", passes("fit", "bounds", one_column), "NO=--target"),
         "n_rows": Line("--n-rows 77", passes("fit", "n_rows", 77), "--neighbouring add_remove"),
-        "resume": Line("--resume", passes("job", "resume", True), "--ledger budget.db"),
         "output": Line("-o other.json", shows("other.json")),
         "overwrite": OVERWRITE,
         "keep": Line("--keep .", passes("read_rows", "keep", ".")),

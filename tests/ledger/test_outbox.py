@@ -1,8 +1,10 @@
 """A release is committed and kept in one step: no crash spends the budget and loses the model."""
 
 import contextlib
+import copy
 import os
 import pathlib
+import pickle
 import re
 import signal
 import sqlite3
@@ -46,7 +48,7 @@ def held_in(path, query="SELECT body FROM release"):
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_what_is_kept_is_the_model_file_to_the_byte(ledger, path, mechanism, tmp_path):
-    est = fitted(ledger.job(keep=encode_model), mechanism)
+    est = fitted(ledger.keeping(encode_model), mechanism)
     dplr.save_model(est, tmp_path / "model.json")
     assert ledger.recover(1) == (tmp_path / "model.json").read_bytes()
     assert (ledger.kept(), ledger.recover(1)) == ([1], ledger.recover(1))
@@ -58,9 +60,9 @@ def test_what_is_kept_is_the_model_file_to_the_byte(ledger, path, mechanism, tmp
 
 def test_what_is_kept_does_not_say_how_many_rows_there_were(ledger):
     other = Ledger(pathlib.Path(ledger.path).with_name("other"), eps=1.0, neighbouring="add_remove")
-    fitted(other.job("200 rows of secret.csv", keep=encode_model), neighbouring="add_remove")
+    fitted(other.labelled("rows of the people").keeping(encode_model), neighbouring="add_remove")
     kept = other.recover(1)
-    assert b"secret" not in kept
+    assert b"of the people" not in kept
     # A number of its own: the digits of a coefficient may hold it by chance.
     assert not re.search(rb"(?<![0-9.])200(\.0*)?(?![0-9.])", kept)
 
@@ -74,7 +76,7 @@ def test_a_model_that_no_file_holds_is_refused_before_anything_is_reserved(ledge
         raise dplr.ModelFileError("no file holds it.")
 
     with pytest.raises(ValueError, match=r"the model could not be kept: no file holds it. Nothing was spent."):
-        fitted(ledger.job(keep=refuses), mechanism)
+        fitted(ledger.keeping(refuses), mechanism)
     assert ledger.entries() == []
     ((coef, intercept, released),) = shown  # nothing of the rows
     assert not any(np.any(each) for each in (coef, intercept, *released.values()))
@@ -84,7 +86,7 @@ def test_a_model_that_may_be_too_large_for_its_file_is_refused_before_anything_i
     size = len(encode_model(fitted(Ledger(f"{ledger.path}.other", eps=1.0))))
     monkeypatch.setattr("dplr.estimators._base.MOST_BYTES", size)
     with pytest.raises(ValueError, match=r"`released_` must fit into 0 MiB.*Nothing was spent"):
-        fitted(ledger.job(keep=encode_model))
+        fitted(ledger.keeping(encode_model))
     assert ledger.entries() == []
 
 
@@ -94,13 +96,35 @@ def test_a_model_whose_numbers_no_file_holds_is_paid_for_and_given_to_its_user(l
             raise dplr.ModelFileError("no file holds it.")
         return b""
 
-    assert fitted(ledger.job(keep=refuses)).coef_.any()
+    assert fitted(ledger.keeping(refuses)).coef_.any()
     assert ([entry.state for entry in ledger.entries()], ledger.kept()) == (["committed"], [])
+
+
+def test_a_block_that_ends_has_delivered_and_one_that_fails_has_not(ledger):
+    with ledger.keeping(encode_model) as held:
+        fitted(held)
+        assert ledger.kept() == [1]
+    assert ledger.kept() == []
+    with pytest.raises(OSError, match="full"), ledger.keeping(encode_model) as held:
+        fitted(held)
+        raise OSError("the disk is full")
+    assert ledger.kept() == [2]
+
+
+def test_without_a_block_nothing_is_kept(ledger):
+    fitted(ledger)
+    assert ledger.kept() == []
+
+
+def test_what_keeps_is_itself_when_copied_and_its_ledger_when_pickled(ledger):
+    held = ledger.keeping(encode_model)
+    assert copy.copy(held) is copy.deepcopy(held) is held
+    assert pickle.loads(pickle.dumps(held)) == ledger
 
 
 def test_many_at_once_are_committed_without_a_file(ledger):
     X = np.random.default_rng(0).uniform(-0.5, 0.5, (200, 2))
-    dplr.fit_many(X, X[:, 0], eps=[0.1, 0.1], model="linear", mechanism="fm", ledger=ledger.job(keep=encode_model))
+    dplr.fit_many(X, X[:, 0], eps=[0.1, 0.1], model="linear", mechanism="fm", ledger=ledger.keeping(encode_model))
     assert [entry.state for entry in ledger.entries()] == ["committed"] * 2
     assert ledger.kept() == []
 
@@ -140,7 +164,7 @@ def test_a_process_that_dies_at_the_commit_has_paid_and_kept_or_neither(ledger, 
                 os.kill(os.getpid(), signal.SIGKILL)
 
             FileReservation.commit = dies
-            fitted(Ledger(path).job("f", keep=encode_model), mechanism)
+            fitted(Ledger(path).keeping(encode_model), mechanism)
         finally:
             os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
@@ -150,13 +174,6 @@ def test_a_process_that_dies_at_the_commit_has_paid_and_kept_or_neither(ledger, 
         model = pathlib.Path(path).with_name("model.json")
         model.write_bytes(ledger.recover(1))
         assert dplr.load_model(model).privacy_.eps == 0.4
-    again = ledger.job("f", resume=True)
-    if mechanism == "ngd" and not committed:  # all of its noise is recorded
-        fitted(again, mechanism)
-        assert ledger.entries()[0].state == "committed"
-    else:
-        with pytest.raises(ValueError, match="None can be resumed"):
-            fitted(again, mechanism)
     assert ledger.spent()[0] == 0.4
 
 

@@ -20,7 +20,7 @@ from dplr.cli._options import (
     share_option,
     told,
 )
-from dplr.cli._paying import paid, payer, saved, uninterrupted, unspent
+from dplr.cli._paying import keeping, paid, payer, saved, uninterrupted, unspent
 from dplr.cli._predict import kinds_of
 from dplr.cli._rows import table_file
 from dplr.cli._tables import read_table
@@ -69,7 +69,7 @@ def evaluate(
     if output is not None:
         check_output(output, overwrite, (model, data, ledger_path))
     ledger = payer(ledger_path, label, share)
-    job = None if ledger is None else ledger.job()
+    held = keeping(ledger)
     import dplr
 
     with told():
@@ -83,10 +83,10 @@ def evaluate(
                 table = read_table(table_file(data), kinds, form)
         options: dict[str, Any] = {
             "eps": eps, "thresholds": thresholds, "person": person, "in_sample": in_sample, "level": level,
-            "neighbouring": neighbouring, "n_rows": n_rows, "ledger": job,
+            "neighbouring": neighbouring, "n_rows": n_rows, "ledger": held,
         }  # fmt: skip
         X, y = _rows(est, table, name)
-        result = paid(job, lambda: dplr.evaluate(est, X, y, **options))
+        result = paid(held, lambda: dplr.evaluate(est, X, y, **options))
     with uninterrupted():
         click.echo(visible(str(result)))
         if output is not None:

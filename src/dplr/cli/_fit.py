@@ -10,7 +10,6 @@ import click
 from dplr._kit.warnings import muted
 from dplr.cli._faults import FILE, USAGE, Refused, blamed, visible
 from dplr.cli._files import check_model_output
-from dplr.cli._jobs import delivered, job_of, resume_option, uncounted
 from dplr.cli._options import (
     EXISTING,
     bars_wanted,
@@ -29,7 +28,7 @@ from dplr.cli._options import (
     statement_option,
     told,
 )
-from dplr.cli._paying import check_price, paid, payer, saved, uninterrupted, unspent
+from dplr.cli._paying import check_price, keeping, paid, payer, saved, uncounted, uninterrupted, unspent
 from dplr.cli._rows import named_files, read_rows, table_file
 from dplr.cli._silence import check_table
 from dplr.cli._tables import feature_kinds, read_table, target_kind
@@ -39,7 +38,7 @@ from dplr.problem.losses import LOSSES
 if TYPE_CHECKING:
     from dplr.bounds.declared import Bounds
     from dplr.ledger.handle import Ledger
-    from dplr.ledger.job import Job
+    from dplr.ledger.keeping import Keeping
     from dplr.rows.files.kinds import Format
 
 
@@ -60,7 +59,6 @@ if TYPE_CHECKING:
 @click.option("--ledger", "ledger_path", type=EXISTING, help="The budget that pays; see `dplr ledger`.")
 @share_option
 @click.option("--label", metavar="TEXT", help="What the data are called in the ledger. It is published with it.")
-@resume_option
 @output_option
 @overwrite_option
 @format_options
@@ -76,7 +74,7 @@ if TYPE_CHECKING:
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but warnings and errors.")
 def fit(
     data: str, target: str | None, formula: str | None, bounds: str, n_rows: int | None, ledger_path: str | None,
-    share: str | None, label: str | None, resume: bool, output: str, overwrite: bool, form: Format, keep: str | None,
+    share: str | None, label: str | None, output: str, overwrite: bool, form: Format, keep: str | None,
     progress: bool | None, statement: bool, quiet: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Fit a private model to DATA: a file with one record per row, a folder of such files, a pattern in quotes, or -
@@ -109,10 +107,9 @@ def fit(
     full privacy statement; all of it may be published. The command checks that it can write the output before it reads
     or spends anything.
 
-    A fit that is killed before it draws noise leaves its cost reserved: the same command with --resume goes on with it,
-    reading only the parts of files that are left, and `dplr ledger give-back` gives it back. Noisy gradient descent in
-    full batches goes on from any step. What a fit of some other mechanism drew stays spent. A fit that is killed after
-    its model was paid for keeps it in the ledger: `dplr ledger recover` writes the file.
+    A fit that is killed before it draws noise leaves its cost reserved: `dplr ledger give-back` gives it back. What a
+    fit drew noise for stays spent. A fit that is killed after its model was paid for keeps it in the ledger:
+    `dplr ledger recover` writes the file.
     """
     parameters = parameters_of(options)
     public = parameters["public"]
@@ -124,7 +121,7 @@ def fit(
     target, column_bounds, parameters["fit_intercept"] = _subject(target, formula, bounds, parameters["fit_intercept"])
     ledger = payer(ledger_path, label, share)
     files = [table_file(path) for path in files]
-    job = job_of(ledger, data, (*files, public), target, form, resume)
+    held = keeping(ledger, target)
     with told():
         with unspent():
             with blamed(USAGE):
@@ -142,16 +139,17 @@ def fit(
                     kind = "persons" if units["person"] or column_bounds.person else "records"
                     count_words = f"{public_rows}, as many {kind} as the data have"
                     raise ValueError(f"`--n-rows` must be left out, or {count_words}; got {n_rows}.")
-                _check_plan(parameters, public_rows, None if resume else ledger, ledger_path)
-                if not resume:
-                    check_table(parameters, public_rows)
+                _check_plan(parameters, public_rows, ledger, ledger_path)
+                check_table(parameters, public_rows)
         bars = bars_wanted(progress)
         parameters |= {"sample_weight": sample_weight, "n_rows": n_rows, "progress": bars}
-        est = _fitted(X, y, {**parameters, "ledger": job or uncounted(target)}, job)
+        est = _fitted(X, y, {**parameters, "ledger": held or uncounted(target)}, held)
         est.target_name_ = target
     with uninterrupted():
         _save(est, output, overwrite)
-        delivered(job)
+        if held is not None:
+            with blamed(FILE):
+                held.delivered()
     if not quiet:
         _say(est, output, statement)
         if ledger is not None:
@@ -220,10 +218,10 @@ def _check_plan(parameters: dict[str, Any], n_rows: int | None, ledger: Ledger |
     check_price(ledger, path, planned.statement)
 
 
-def _fitted(X: Any, y: Any, parameters: dict[str, Any], job: Job | None) -> Any:
+def _fitted(X: Any, y: Any, parameters: dict[str, Any], held: Keeping | None) -> Any:
     import dplr
 
-    return paid(job, lambda: dplr.fit(X, y, **parameters))
+    return paid(held, lambda: dplr.fit(X, y, **parameters))
 
 
 def _save(est: Any, output: str, overwrite: bool) -> None:

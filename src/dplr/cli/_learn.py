@@ -24,7 +24,7 @@ from dplr.cli._options import (
     share_option,
     told,
 )
-from dplr.cli._paying import check_price, paid, payer, saved, uninterrupted, unspent
+from dplr.cli._paying import check_price, keeping, paid, payer, saved, uninterrupted, unspent
 from dplr.cli._rows import named_files, table_file
 from dplr.cli._tables import column_types
 from dplr.cli._units import unit_kinds, unit_options, units_of
@@ -89,7 +89,7 @@ def learn(
         kinds = _kinds(columns)
         units = units_of(options)
     ledger = payer(ledger_path, label, share)
-    job = None if ledger is None else ledger.job()
+    held = keeping(ledger)
     with told():
         import dplr
         from dplr.ledger.handle import as_ledger
@@ -103,7 +103,7 @@ def learn(
             with blamed(USAGE):
                 release = planned(rows, columns=kinds, bounds=declared, **units, **options)
                 check_price(ledger, ledger_path, release.plan.statement)
-        learned = paid(job, lambda: release.paid(as_ledger(job), source_of(None)))
+        learned = paid(held, lambda: release.paid(as_ledger(held), source_of(None)))
     with uninterrupted():
         saved(lambda path: _write(learned, path), output, overwrite, "bounds", lambda: click.echo(str(learned)))
     if not quiet:

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 _KIND = ", for a release that states (eps, delta) alone; `dplr plan --ledger` prices others"
 _STATES = {
     "reserved": "Reserved: a fit that is running, or whose process was killed before it drew noise. It counts as "
-    "spent; `dplr ledger give-back` gives it back, and `dplr fit --resume` goes on with it.",
-    "drawing": "Drawing: a fit that is running, or that ended after it began to draw noise. It stays spent. `dplr fit "
-    "--resume` goes on with one whose journal, NAME.fit-…, lies beside the ledger.",
+    "spent; `dplr ledger give-back` gives it back.",
+    "drawing": "Drawing: a fit that is running, or that ended after it began to draw noise. It stays spent.",
     "set aside": "Set aside: for a fit that has not begun. It counts as spent until it is given back.",
 }
 _LEAST_DELTA = 1e-9  # nobody asks a fit for less

@@ -23,7 +23,7 @@ from dplr.cli._options import (
     share_option,
     told,
 )
-from dplr.cli._paying import check_price, paid, payer, saved, uninterrupted, unspent
+from dplr.cli._paying import check_price, keeping, paid, payer, saved, uninterrupted, unspent
 from dplr.cli._rows import table_file
 from dplr.cli._summary import check_ending, full_option, level_option, show, table_options
 from dplr.cli._tables import feature_kinds, read_table
@@ -102,7 +102,7 @@ def release(
     """
     check_model_output(output, overwrite, (data, bounds, ledger_path), moments=True)
     ledger = payer(ledger_path, label, share)
-    job = None if ledger is None else ledger.job()
+    held = keeping(ledger)
     facts: dict[str, Any] = {
         "eps": eps,
         "delta": delta,
@@ -121,9 +121,9 @@ def release(
         from dplr.moments.file import text_of
 
         def work() -> Any:
-            return dplr.release_moments(table, bounds=column_bounds, party=party, ledger=job, **facts)
+            return dplr.release_moments(table, bounds=column_bounds, party=party, ledger=held, **facts)
 
-        released = paid(job, work)
+        released = paid(held, work)
     with uninterrupted():
         saved(released.save, output, overwrite, "release", lambda: click.echo(text_of(released), nl=False))
     if not quiet:

@@ -43,7 +43,7 @@ from dplr.fitting.streaming import Streamed, as_streamed, refuse_stream
 from dplr.fitting.units import UnitDeclaration
 from dplr.ledger.budget import Budget, NullLedger
 from dplr.ledger.handle import LedgerLike, as_ledger
-from dplr.ledger.job import Job
+from dplr.ledger.keeping import Keeping
 from dplr.ledger.reservation import MOST_BYTES
 from dplr.mechanisms import check_mechanism
 from dplr.mechanisms.automatic import AUTO
@@ -242,8 +242,8 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
         planned = {eps: ready.facts.planned(eps) for eps in dict.fromkeys(levels)}
         warn_of_noise(plan.outlook for plan in planned.values())
         plans = [planned[eps] for eps in levels]
-        if len(plans) == 1 and isinstance(ledger, Job | NullLedger) and ledger.keep is not None:
-            self._check_file(ledger.keep, ready, plans[0])
+        if len(plans) == 1 and isinstance(ledger, Keeping | NullLedger) and ledger.encode is not None:
+            self._check_file(ledger.encode, ready, plans[0])
         with ready.explaining():
             keep = functools.partial(self._kept, ledger, ready)
             releases = release(ready, plans, ledger, self._source(), track, keep)
@@ -253,15 +253,15 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
 
     def _kept(self, ledger: Budget, ready: FitInput, done: Sequence[FittedRelease]) -> bytes | None:
         """The ledger's copy of one model: its file, as this estimator will be."""
-        if not isinstance(ledger, Job) or len(done) > 1:
+        if not isinstance(ledger, Keeping) or len(done) > 1:
             return None
         return ledger.file_of(self._of(done[0], ready))
 
-    def _check_file(self, keep: Callable[[Any], bytes], ready: FitInput, planned: ReleasePlan) -> None:
+    def _check_file(self, encode: Callable[[Any], bytes], ready: FitInput, planned: ReleasePlan) -> None:
         """Refuse a model that no file can hold before anything is spent: only its numbers are not known yet."""
         done = blank(ready, planned)
         try:
-            most = len(keep(self._of(done, ready))) + _DIGITS * done.size
+            most = len(encode(self._of(done, ready))) + _DIGITS * done.size
             if most > MOST_BYTES:
                 rule, remedy = f"must fit into {MOST_BYTES >> 20} MiB", "Use fewer columns."
                 raise ValueError(sentence("released_", rule, f"up to {most >> 20} MiB", remedy))

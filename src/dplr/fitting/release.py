@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.progress import Track
-from dplr._kit.recorder import digest
 from dplr.bounds.declared import Bounds
 from dplr.bounds.fourier import FourierMap
 from dplr.bounds.scaling import Prep
@@ -53,13 +52,6 @@ class FitInput:
         """The rows of a search or a baseline, which streams are refused for."""
         assert isinstance(self.intake, InMemory)
         return self.intake
-
-    def subject(self) -> str:
-        """A text of public facts that tells sums of these columns from those of other columns, losses or maps."""
-        facts, layout = self.facts, self.facts.layout
-        columns = () if layout is not None and layout.named else facts.columns  # the layout of the prep has them
-        names = [repr(label) for label in (*(columns or ()), *(facts.classes or ()))]
-        return digest(self.name, self.weight_column, names, facts.unit, facts.loss, facts.prep)
 
     def take(self, indices: NDArray[np.intp], n_rows: int | None) -> FitInput:
         """Some of the rows, and how many of them are public."""
@@ -144,7 +136,7 @@ def release(
         return None if keep is None else keep(releases)
 
     ready.intake.warn_narrow(ready.facts.prep)  # before anything is reserved: a warning may be an error
-    fitting.run(models, planned, len(ready.facts.model_labels), ledger, source, track, finish, ready.subject)
+    fitting.run(models, planned, len(ready.facts.model_labels), ledger, source, track, finish)
     return releases
 
 

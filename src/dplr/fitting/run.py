@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
@@ -11,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.progress import Track, silent
-from dplr._kit.recorder import Recorder
 from dplr.fitting import ranges
 from dplr.fitting.one_vs_rest import ReleasePlan, fit_models
 from dplr.ledger.budget import Budget, Reservation
@@ -51,7 +49,6 @@ def run(
     source: Source,
     track: Track = silent,
     keep: Callable[[list[tuple[PrivacyStatement, Outcome]]], bytes | None] | None = None,
-    subject: Callable[[], str] = str,
 ) -> list[tuple[PrivacyStatement, Outcome]]:
     """Follow each plan and account for all of them: statements, and the fits of all models; see `fit_models`.
 
@@ -65,10 +62,9 @@ def run(
     statements = [plan.statement for plan in plans]
 
     def work() -> list[tuple[PrivacyStatement, Outcome]]:
-        recorded = models if source.recorder is None else functools.partial(_recorded, models, source.recorder)
-        return list(zip(statements, _fits(recorded, plans, classes, source, track), strict=True))
+        return list(zip(statements, _fits(models, plans, classes, source, track), strict=True))
 
-    return accounted(ledger, statements, source, work, keep, subject)
+    return accounted(ledger, statements, source, work, keep)
 
 
 def _fits(
@@ -115,47 +111,28 @@ def _narrowed(models: Callable[[int | None], Rows], intervals: tuple[Vector, Vec
     return models(position).narrowed(*intervals)
 
 
-def _recorded(models: Callable[[int | None], Rows], recorder: Recorder, position: int | None) -> Rows:
-    """The rows of a model, whose sums are written down."""
-    return models(position).recorded(recorder)
-
-
 def accounted(
     ledger: Budget,
     statements: Sequence[PrivacyStatement],
     source: Source,
     work: Callable[[], T],
     keep: Callable[[T], bytes | None] | None = None,
-    subject: Callable[[], str] = str,
 ) -> T:
     """Reserve before the first row is read; commit, or give back where no noise was drawn.
 
     The ledger is told before the first draw: if it no longer holds the budget, nothing is drawn. The file that `keep`
-    makes of the release is written in the step that commits it, so that no crash can come between. Records for a fit
-    that is resumed are removed when the reservation ends; `subject` names the sums in them.
+    makes of the release is written in the step that commits it, so that no crash can come between.
     """
     reservation = ledger.reserve(*statements)
     drawing = _DrawNotice(reservation)
     try:
-        with source.told_first(drawing), source.recording(reservation.recorder, subject):
+        with source.told_first(drawing):
             done = work()
     except BaseException as error:
-        with _closed(reservation.recorder):
-            drawing.failed(error)
+        drawing.failed(error)
         raise
-    with _closed(reservation.recorder):
-        reservation.commit(None if keep is None else keep(done))
+    reservation.commit(None if keep is None else keep(done))
     return done
-
-
-@contextlib.contextmanager
-def _closed(recorder: Recorder | None) -> Iterator[None]:
-    """Close the recorder afterwards, so that another process may resume the fit from records that are still there."""
-    try:
-        yield
-    finally:
-        if recorder is not None:
-            recorder.close()
 
 
 class _DrawNotice:
@@ -170,8 +147,7 @@ class _DrawNotice:
 
     def failed(self, error: BaseException) -> None:
         """Give the budget back if no draw was announced; a missed tolerance depends on the data, so it is spent."""
-        recorder = self._reservation.recorder
-        if self._drawing or (recorder is not None and recorder.begun):
+        if self._drawing:
             return
         if isinstance(error, NotCertified):
             self()

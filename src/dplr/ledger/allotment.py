@@ -118,14 +118,14 @@ class Allotment:
             matches = matched(pieces, costs)
             if matches is None:
                 raise BudgetExceeded(_refusal(self._ledger._opened.path, pieces, costs))
-            token, holder = secrets.token_hex(16), secrets.token_hex(16)
+            token = secrets.token_hex(16)
             draws = [max(piece.draws, cost.draws) for (_, piece), cost in zip(matches, costs, strict=True)]
             begun = zip([number for number, _ in matches], draws, releases, strict=True)
-            transactions.begin(connection, token, begun, holder)
+            transactions.begin(connection, token, begun)
             grown = sum(draws) > sum(piece.draws for _, piece in matches)
             if grown and not room_of(self._ledger._opened, connection, terms).takes({}):
                 raise BudgetExceeded(_too_many(self._ledger._opened.path, sum(draws), matches))
-        return FileReservation(self._ledger._opened, token, holder, len(statements))
+        return FileReservation(self._ledger._opened, token, len(statements))
 
     def close(self) -> None:
         """Give back what no fit has begun.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from dplr._kit.recorder import Recorder
 from dplr.privacy.statement import PrivacyStatement
 
 
@@ -34,7 +33,7 @@ class BudgetExceeded(RuntimeError):
 
 
 class ReservationLost(RuntimeError):
-    """A driver no longer holds what it reserved: it ended, was given back, or another driver resumed it.
+    """A driver no longer holds what it reserved: it ended, or was given back.
 
     Privacy
     -------
@@ -92,11 +91,6 @@ class Reservation(Protocol):
     @property
     def token(self) -> str:
         """The name of what was set aside."""
-        ...
-
-    @property
-    def recorder(self) -> Recorder | None:
-        """The recorder of a fit that may be resumed; None for a fit that may not be. Private."""
         ...
 
     def draw(self) -> None:
@@ -163,7 +157,6 @@ class NullReservation:
     """The reservation of a fit without a ledger: it counts nothing."""
 
     token = ""
-    recorder = None
 
     def draw(self) -> None:
         """Do nothing."""
@@ -178,11 +171,11 @@ class NullReservation:
 class NullLedger:
     """The budget of a fit without a ledger: it has no limit and counts nothing.
 
-    `keep` returns the file of a fitted model as bytes, as that of a `Job` does.
+    `encode` returns the file of a fitted model as bytes, as that of a `Keeping` does.
     """
 
-    def __init__(self, keep: Callable[[Any], bytes] | None = None) -> None:
-        self.keep = keep
+    def __init__(self, encode: Callable[[Any], bytes] | None = None) -> None:
+        self.encode = encode
 
     def reserve(self, *statements: PrivacyStatement) -> NullReservation:
         """Accept every statement."""

@@ -22,7 +22,6 @@ from dplr.privacy.rules import RULES, Cost, Guarantee
 Value = TypeVar("Value")
 _GUARANTEES = {kind.__name__: kind for kind in (Pure, Gaussian, Poisson, Approx)}
 _MOST_COUNT = 2**63 - 1
-KEY_BYTES = 32
 
 
 class Damaged(ValueError):
@@ -109,19 +108,11 @@ _relation_of = word_of([str(kind) for kind in Neighbouring])
 optional_text_of: Callable[[Any], str | None] = optional(text_of)
 
 
-def digits_of(count: int) -> Callable[[Any], str]:
-    """A name of so many hexadecimal digits: it becomes part of the name of a file."""
-
-    def decode(value: Any) -> str:
-        if not isinstance(value, str) or not re.fullmatch(f"[0-9a-f]{{{count}}}", value):
-            raise _Broken(f"must be {count} hexadecimal digits")
-        return value
-
-    return decode
-
-
-token_of: Callable[[Any], str] = digits_of(32)
-digits_of_code: Callable[[Any], str] = digits_of(64)
+def token_of(value: Any) -> str:
+    """A random name of 32 hexadecimal digits."""
+    if not isinstance(value, str) or not re.fullmatch("[0-9a-f]{32}", value):
+        raise _Broken("must be 32 hexadecimal digits")
+    return value
 
 
 def eps_of(value: Any) -> float:
@@ -156,13 +147,6 @@ def bytes_of(value: Any) -> bytes:
     if not isinstance(value, bytes):
         raise _Broken("must be bytes")
     return value
-
-
-def key_of(value: Any) -> bytes:
-    """The key of a ledger."""
-    if len(bytes_of(value)) != KEY_BYTES:
-        raise _Broken(f"must be {KEY_BYTES} bytes")
-    return bytes_of(value)
 
 
 def guarantee_of(text: str) -> Guarantee:

@@ -12,15 +12,15 @@ from dplr._kit.files import sync_folder
 from dplr._kit.validation import sentence
 from dplr.ledger import outcomes
 from dplr.ledger.connection import IN_USE, connect, explained
-from dplr.ledger.decoding import KEY_BYTES, row_of, terms_in
+from dplr.ledger.decoding import row_of, terms_in
 from dplr.ledger.entries import Terms
 
 APPLICATION = 0x64706C72  # "dplr" in the file's header
-VERSION = 1
+VERSION = 2
 _SCHEMA = (
     """CREATE TABLE terms (
         id TEXT NOT NULL, eps REAL NOT NULL, delta REAL NOT NULL, composition TEXT NOT NULL,
-        neighbouring TEXT NOT NULL, strict INTEGER NOT NULL, created TEXT NOT NULL, unit TEXT)""",
+        neighbouring TEXT NOT NULL, created TEXT NOT NULL, unit TEXT)""",
     """CREATE TRIGGER terms_are_fixed BEFORE UPDATE ON terms
         BEGIN SELECT RAISE(ABORT, 'the terms of a ledger are fixed'); END""",
     """CREATE TRIGGER terms_stay BEFORE DELETE ON terms
@@ -39,8 +39,7 @@ _SCHEMA = (
         state TEXT NOT NULL CHECK (state IN ('set aside', 'reserved', 'drawing', 'committed', 'refunded')),
         eps REAL NOT NULL CHECK (eps >= 0), delta REAL NOT NULL CHECK (delta >= 0), guarantee TEXT NOT NULL,
         draws INTEGER NOT NULL CHECK (draws >= 0),
-        label TEXT, reserved_at TEXT NOT NULL, ended_at TEXT, statement TEXT NOT NULL, share TEXT,
-        holder TEXT, fingerprint TEXT)""",
+        label TEXT, reserved_at TEXT NOT NULL, ended_at TEXT, statement TEXT NOT NULL, share TEXT)""",
     "CREATE INDEX entry_reservation ON entry (reservation)",
     "CREATE INDEX entry_cost ON entry (state, eps, delta, guarantee, draws)",
     # SQLite does not count REPLACE as a DELETE, so it needs a trigger of its own.
@@ -50,9 +49,9 @@ _SCHEMA = (
     """CREATE TRIGGER entries_stay BEFORE DELETE ON entry
         BEGIN SELECT RAISE(ABORT, 'entries of a ledger are never deleted'); END""",
     """CREATE TRIGGER entries_end_once BEFORE UPDATE ON entry WHEN NOT (
-            OLD.state = 'set aside' AND NEW.state IN ('reserved', 'committed', 'refunded')
-            OR OLD.state = 'reserved' AND NEW.state IN ('reserved', 'drawing', 'committed', 'refunded')
-            OR OLD.state = 'drawing' AND NEW.state IN ('drawing', 'committed'))
+            OLD.state = 'set aside' AND NEW.state IN ('reserved', 'refunded')
+            OR OLD.state = 'reserved' AND NEW.state IN ('drawing', 'committed', 'refunded')
+            OR OLD.state = 'drawing' AND NEW.state = 'committed')
         OR NEW.number <> OLD.number OR NEW.share IS NOT OLD.share
         OR NEW.eps <> OLD.eps OR NEW.delta <> OLD.delta OR NEW.guarantee <> OLD.guarantee
         OR NEW.draws < OLD.draws OR (NEW.draws > OLD.draws AND OLD.state <> 'set aside')
@@ -62,8 +61,6 @@ _SCHEMA = (
     "CREATE TABLE release (reservation TEXT PRIMARY KEY NOT NULL, body BLOB NOT NULL)",
     """CREATE TRIGGER releases_are_fixed BEFORE UPDATE ON release
         BEGIN SELECT RAISE(ABORT, 'a release in a ledger is fixed'); END""",
-    # The key of the codes of fingerprints: without it a code tells nothing of the data.
-    "CREATE TABLE secret (key BLOB NOT NULL)",
 )
 
 
@@ -94,17 +91,9 @@ def _write_schema(connection: sqlite3.Connection, terms: Terms) -> None:
     connection.execute("BEGIN IMMEDIATE")
     for statement in _SCHEMA:
         connection.execute(statement)
-    connection.execute("INSERT INTO secret VALUES (?)", (secrets.token_bytes(KEY_BYTES),))
     values = (
-        terms.id,
-        terms.eps,
-        terms.delta,
-        terms.composition,
-        terms.neighbouring,
-        0,  # of the column `strict`
-        terms.created,
-        terms.unit,
-    )
+        terms.id, terms.eps, terms.delta, terms.composition, terms.neighbouring, terms.created, terms.unit,
+    )  # fmt: skip
     connection.execute(f"INSERT INTO terms VALUES ({', '.join('?' * len(values))})", values)
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.execute(f"PRAGMA user_version = {VERSION}")
@@ -151,18 +140,16 @@ def check_header(connection: sqlite3.Connection, path: str) -> None:
         raise ValueError(sentence("ledger", "must be the file of a ledger", path, "Another program made this file."))
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version != VERSION:
-        rule = f"must have version {VERSION} of the format, but has {version}"
-        raise ValueError(sentence("ledger", rule, path, "Use the version of dplr that made it."))
+        rule, got = f"must have ledger format {VERSION}", f"ledger format {version} in {path}"
+        remedy = "Use the version of dplr that made it."
+        if version < VERSION:
+            remedy = "It is not opened: make a new ledger, with what is left of the budget of this one."
+        raise ValueError(sentence("ledger", rule, got, remedy))
 
 
 def terms_of(connection: sqlite3.Connection, path: str, identity: str) -> Terms:
     """The terms in the file; unless `identity` is empty, their id must be equal to it."""
-    columns = "strict, id, eps, delta, composition, neighbouring, created, unit"
-    strict, *values = row_of(connection, "terms", columns)
-    if strict != 0:
-        remedy = "Strict ledgers are not opened any more. Make a new ledger, with no more than this one had left."
-        raise ValueError(sentence("ledger", "must not be strict", path, remedy))
-    terms = terms_in(*values)
+    terms = terms_in(*row_of(connection, "terms", "id, eps, delta, composition, neighbouring, created, unit"))
     if identity not in ("", terms.id):
         remedy = "The file was replaced. Open it anew with dplr.Ledger(path) if that is right."
         raise ValueError(sentence("ledger", "must be the ledger that was opened, and is another one", path, remedy))

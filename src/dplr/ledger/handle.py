@@ -15,10 +15,9 @@ from dplr.ledger import outcomes, transactions
 from dplr.ledger.allotment import Allotment
 from dplr.ledger.budget import NullLedger, Reservation, Stated
 from dplr.ledger.entries import Terms, now
-from dplr.ledger.job import Job
+from dplr.ledger.keeping import Keeping
 from dplr.ledger.recovery import Recovery
 from dplr.ledger.reservation import begin, insert
-from dplr.ledger.resuming import code_of
 from dplr.ledger.terms import (
     check_agreement,
     check_share_agreement,
@@ -33,8 +32,8 @@ from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.rules import rule_for
 from dplr.privacy.statement import PrivacyStatement
 
-LedgerLike: TypeAlias = "Ledger | Allotment | Job | str | os.PathLike[str] | None"
-"""A `dplr.Ledger`, an `Allotment` or a `Job` of one, or the path of an existing ledger; None for no ledger."""
+LedgerLike: TypeAlias = "Ledger | Allotment | Keeping | str | os.PathLike[str] | None"
+"""A `dplr.Ledger`, an `Allotment` or a `Keeping` of one, or the path of an existing ledger; None for no ledger."""
 
 # Default delta of a new ledger: enough for 18 million models by objective perturbation, at 2^-64 each.
 _USUAL_DELTA = 1e-12
@@ -228,15 +227,13 @@ class Ledger(Recovery):
         check_share_agreement(name, eps, delta, shares[name])
         return _handle(replace(self._opened, share=name))
 
-    def reserve(self, *statements: PrivacyStatement | Stated, fingerprint: str | None = None) -> Reservation:
+    def reserve(self, *statements: PrivacyStatement | Stated) -> Reservation:
         """Set the cost of all statements aside, or none of it, for releases that begin now.
 
         Parameters
         ----------
         *statements : dplr.PrivacyStatement or dplr.Plan
             Statements of the releases to come, or plans that have one.
-        fingerprint : str or None, default=None
-            Fingerprint of the data, for a release that may be resumed when its process is gone; see `resume`.
 
         Returns
         -------
@@ -265,7 +262,7 @@ class Ledger(Recovery):
         >>> ledger.remaining()
         (0.6, 1e-12)
         """
-        return begin(self._opened, statements, None if fingerprint is None else code_of(self._opened, fingerprint))
+        return begin(self._opened, statements)
 
     def set_aside(self, *statements: PrivacyStatement | Stated, fits: int) -> Allotment:
         """Set the cost of a number of fits aside, or none of it; they begin later, with the allotment as their ledger.
@@ -305,55 +302,44 @@ class Ledger(Recovery):
         (7, (0.3, 1e-12))
         """
         releases, times = statements_of(statements, some=True), check_count("fits", fits)
-        return Allotment(self, insert(self._opened, releases, None, times=times))
+        return Allotment(self, insert(self._opened, releases, "set aside", times))
 
-    def job(
-        self, fingerprint: str | None = None, resume: bool = False, keep: Callable[[Any], bytes] | None = None
-    ) -> Job:
-        """A budget for one fit (`ledger=`) that outlives its process.
+    def keeping(self, encode: Callable[[Any], bytes]) -> Keeping:
+        """A block whose fits leave their files in the ledger, so that a crash before they are saved loses none.
+
+        A model is kept in the step that pays for it. A block that ends without an error has delivered its models: their
+        files are dropped. After an error or a crash `recover` returns them, at no further cost.
 
         Parameters
         ----------
-        fingerprint : str or None, default=None
-            Text that tells these data from others, such as names, sizes and times of files. A different text is a
-            different job. The ledger keeps a code of the text under a random key until the fit has ended; the text
-            itself is kept nowhere. None for a fit that is not resumed.
-        resume : bool, default=False
-            False makes a reservation. True resumes the only one that has the fit's statement and this fingerprint, and
-            goes on where its journal ends.
-        keep : callable or None, default=None
-            Takes the fitted model and returns its file as bytes, such as `dplr.model_file.encode_model`. The ledger
-            keeps the file from the commit on, for `recover`, until it is told that it was `delivered`. `fit_many`, a
-            `PrivateSearch` and baselines keep nothing, and neither does a model that no file can hold. It is called
-            once before the reservation too, with zeros for the numbers of the model, to see whether a file holds it.
+        encode : callable
+            Takes a fitted model and returns its file as bytes, such as `dplr.model_file.encode_model`. It is called
+            once before anything is reserved too, with zeros for the numbers of the model: one that no file can hold is
+            refused. What has no file is committed without: `fit_many`, a `PrivateSearch`, baselines, and every release
+            that is no model.
 
         Returns
         -------
-        dplr.ledger.Job
-            A budget for `ledger=` of one fit.
-
-        Raises
-        ------
-        ValueError, TypeError
-            `resume` without a fingerprint.
+        dplr.ledger.Keeping
+            A context manager, for `ledger=` of the fits inside.
 
         Privacy
         -------
-        The file that is kept is the release itself, which is paid for. No estimator that names the job shows or holds
-        the fingerprint (resuming.md, section 4). With one a fit may write a journal beside the ledger while it runs: a
-        secret file, in which exact sums of rows may stand (resuming.md, section 5).
+        The file that is kept is the release itself, which is paid for.
 
         Examples
         --------
-        >>> import dplr, tempfile, os
+        >>> import dplr, numpy as np, os, tempfile
         >>> ledger = dplr.Ledger(os.path.join(tempfile.mkdtemp(), "budget"), eps=1.0)
-        >>> plan = dplr.plan(n_rows=1000, n_features=2, eps=0.4, mechanism="fm")
-        >>> ledger.job("people.csv, 9134 bytes").reserve(plan.statement).draw()
-        >>> ledger.entries()[0].state
-        'drawing'
+        >>> X = np.linspace(-0.9, 0.9, 300).reshape(100, 3)
+        >>> with ledger.keeping(dplr.model_file.encode_model) as held:
+        ...     est = dplr.fit(X, X[:, 0] > 0, eps=0.4, mechanism="fm", bounds=[(-1, 1)] * 3, ledger=held)
+        ...     ledger.kept()  # save the model here
+        [1]
+        >>> ledger.kept()
+        []
         """
-        code = code_of(self._opened, fingerprint) if fingerprint is not None or resume else None
-        return Job(self, code, resume, keep)
+        return Keeping(self, encode)
 
     # A ledger is a handle of a file: a copy, also in another process, stands for the same file.
     def __reduce__(self) -> tuple[Any, ...]:
@@ -395,11 +381,11 @@ def _handle(opened: LedgerAccess) -> Ledger:
     return ledger
 
 
-def as_ledger(ledger: LedgerLike) -> Ledger | Allotment | Job | NullLedger:
+def as_ledger(ledger: LedgerLike) -> Ledger | Allotment | Keeping | NullLedger:
     """The budget that the parameter `ledger` of a fit names; one without a limit for None."""
     if ledger is None:
         return NullLedger()
-    if isinstance(ledger, Ledger | Allotment | Job | NullLedger):
+    if isinstance(ledger, Ledger | Allotment | Keeping | NullLedger):
         return ledger
     if not isinstance(ledger, str | os.PathLike):
         raise TypeError(sentence("ledger", "must be None, a dplr.Ledger or the path of one", ledger))

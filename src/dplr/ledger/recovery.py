@@ -1,19 +1,18 @@
-"""The recovery of a fit that did not end: its reservation is given back, or a driver goes on with it."""
+"""The recovery of a fit that did not end: its budget is given back, or the file of its release is fetched."""
 
 from __future__ import annotations
+
+import sqlite3
 
 from dplr._kit.validation import sentence
 from dplr.ledger import outcomes, transactions
 from dplr.ledger.account import Account
-from dplr.ledger.budget import Reservation, Stated
 from dplr.ledger.entries import Entry
-from dplr.ledger.recording import remove_journal
-from dplr.ledger.resuming import code_of, entries_named, reason, resumed, sweep
-from dplr.privacy.statement import PrivacyStatement
+from dplr.ledger.transactions import LedgerAccess
 
 
 class Recovery(Account):
-    """The part of a ledger that deals with fits that did not end: resuming.md has the states and the proof."""
+    """The part of a ledger that deals with fits that did not end: recovery.md has the states and the proof."""
 
     __slots__ = ()
 
@@ -42,7 +41,7 @@ class Recovery(Account):
         Privacy
         -------
         A fit writes `"drawing"` into its entry before its first noise. A fit that is still running when its entry is
-        given back fails at that moment: it draws nothing and delivers nothing (resuming.md, theorem 1).
+        given back fails at that moment: it draws nothing and delivers nothing (recovery.md, theorem 1).
 
         Examples
         --------
@@ -54,58 +53,13 @@ class Recovery(Account):
         """
         with self._opened.writing(outcomes.GIVE_BACK) as (connection, _):
             token, entries = entries_named(self._opened, connection, name)
-            candidates = [entry for entry in entries if entry.state in ("reserved", "set aside")]
-            if not candidates:
-                raise ValueError(sentence("entry", "must be reserved or set aside", name, reason(entries)))
-            numbers = transactions.give_back(connection, token)
-        remove_journal(self._opened.path, token)
-        return numbers
-
-    def resume(self, name: int | str | None, *statements: PrivacyStatement | Stated, fingerprint: str) -> Reservation:
-        """Take over a reservation whose process has ended: the same releases of the same data, paid for once.
-
-        Whoever held it before holds it no longer: if that process still runs, it fails before its first noise.
-
-        Parameters
-        ----------
-        name : int, str or None
-            Number of an entry whose state is `"reserved"`, or the token of its reservation; None for the only one that
-            has these statements and this fingerprint.
-        *statements : dplr.PrivacyStatement or dplr.Plan
-            Those of the reservation, in their order, or plans that have them.
-        fingerprint : str
-            Fingerprint of the data, as it was passed to `reserve`.
-
-        Returns
-        -------
-        dplr.ledger.Reservation
-            The reservation, which this process holds from now on.
-
-        Raises
-        ------
-        ValueError, TypeError
-            There is no such entry, or several; it has ended, or its noise may have been drawn; a statement or the
-            fingerprint is another one.
-        OSError
-            The file cannot be written.
-
-        Privacy
-        -------
-        At most one driver reaches `"drawing"`, and only the driver that holds the entry then can commit (resuming.md,
-        theorem 1).
-
-        Examples
-        --------
-        >>> import dplr, tempfile, os
-        >>> ledger = dplr.Ledger(os.path.join(tempfile.mkdtemp(), "budget"), eps=1.0)
-        >>> plan = dplr.plan(n_rows=1000, n_features=2, eps=0.4, mechanism="fm")
-        >>> first = ledger.reserve(plan, fingerprint="people.csv, 9134 bytes")  # and a crash
-        >>> ledger.resume(1, plan, fingerprint="people.csv, 9134 bytes").commit()
-        >>> ledger.remaining()
-        (0.6, 1e-12)
-        """
-        code = code_of(self._opened, fingerprint)
-        return resumed(self._opened, name, statements, code, journalled=False)
+            states = [state for _, state in entries]
+            if not any(state in ("reserved", "set aside") for state in states):
+                why = f"It has ended: it is {states[0]}."
+                if "drawing" in states:
+                    why = "It is drawing: its noise may have been drawn, so its cost stays spent."
+                raise ValueError(sentence("entry", "must be reserved or set aside", name, why))
+            return transactions.give_back(connection, token)
 
     def entries_of(self, name: int | str) -> list[Entry]:
         """The entries that were reserved in one step.
@@ -133,7 +87,7 @@ class Recovery(Account):
         """
         with self._opened.reading() as (connection, _):
             _, siblings = entries_named(self._opened, connection, name)
-            numbers = {entry.number for entry in siblings}
+            numbers = {number for number, _ in siblings}
             return [entry for entry in transactions.entries(connection) if entry.number in numbers]
 
     def recover(self, name: int | str) -> bytes:
@@ -147,7 +101,7 @@ class Recovery(Account):
         Returns
         -------
         bytes
-            The file, as `keep` of the job made it.
+            The file of the model, as `save_model` writes it.
 
         Raises
         ------
@@ -183,8 +137,6 @@ class Recovery(Account):
     def delivered(self, name: int | str) -> None:
         """Delete the kept file of a release, which was delivered, so that the ledger stays small.
 
-        Journals of fits that have ended, or that can never be resumed, are removed too.
-
         Parameters
         ----------
         name : int or str
@@ -199,12 +151,11 @@ class Recovery(Account):
 
         Privacy
         -------
-        Removes released numbers, and secret journals with which nobody goes on; the entry and its cost stay.
+        Removes released numbers; the entry and its cost stay.
         """
         with self._opened.writing(outcomes.DELIVERED) as (connection, _):
             token, _ = entries_named(self._opened, connection, name)
             transactions.drop(connection, token)
-        sweep(self._opened)
 
     def kept(self) -> list[int]:
         """The entries whose release is kept for `recover`.
@@ -227,3 +178,18 @@ class Recovery(Account):
         """
         with self._opened.reading() as (connection, _):
             return transactions.undelivered(connection, self._opened.share)
+
+
+def entries_named(
+    opened: LedgerAccess, connection: sqlite3.Connection, name: int | str
+) -> tuple[str, list[tuple[int, str]]]:
+    """The token of a reservation, and the numbers and states of its entries."""
+    if isinstance(name, bool) or not isinstance(name, int | str):
+        raise TypeError(sentence("entry", "must be the number of an entry, or the token of a reservation", name))
+    token = name if isinstance(name, str) else transactions.reservation_of(connection, name, opened.share)
+    entries = [] if token is None else transactions.entries_of(connection, token, opened.share)
+    if token is None or not entries:
+        raise ValueError(
+            sentence("entry", f"must be one of {opened.path}", name, "See the entries with ledger.entries().")
+        )
+    return token, entries

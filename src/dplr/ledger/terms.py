@@ -38,7 +38,7 @@ def checked_text(parameter: str, text: Any) -> str:
     """The text, if it is not empty and can be written as UTF-8."""
     if not isinstance(text, str) or not text:
         rule = "must be None or a text" if parameter == "label" else "must be a text"
-        raise TypeError(sentence(parameter, rule, type(text).__name__ if text else text))  # a fingerprint is not shown
+        raise TypeError(sentence(parameter, rule, type(text).__name__ if text else text))
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import hmac
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 from dplr.ledger import connection as ledger_connection
 from dplr.ledger import outcomes
@@ -19,14 +16,10 @@ from dplr.ledger.decoding import (
     Fields,
     bytes_of,
     delta_of,
-    digits_of_code,
     entry_in,
     eps_of,
-    key_of,
     optional,
-    row_of,
     state_of,
-    statement_of,
     text_of,
     time_of,
     token_of,
@@ -36,9 +29,6 @@ from dplr.ledger.entries import Entry, Terms, guarantee_text, now, statement_tex
 from dplr.ledger.file import check_file, check_header, terms_of
 from dplr.privacy.rules import Cost
 from dplr.privacy.statement import PrivacyStatement
-
-# An entry that has ended drops its holder and fingerprint, which only a fit that is resumed needs.
-_ENDED = "ended_at = ?, holder = NULL, fingerprint = NULL"
 
 
 @contextlib.contextmanager
@@ -157,15 +147,14 @@ def insert(
     reservation: str,
     label: str | None,
     priced: Iterable[tuple[Cost, PrivacyStatement]],
-    share: str | None = None,
-    holder: str | None = None,
-    code: str | None = None,
+    share: str | None,
+    state: str,
 ) -> None:
-    """Insert an entry per statement: set aside without a holder, else reserved."""
-    state, time_now = "set aside" if holder is None else "reserved", now()
+    """Insert an entry per statement."""
+    time_now = now()
     connection.executemany(
-        "INSERT INTO entry (reservation, state, eps, delta, guarantee, draws, label, reserved_at, statement, share, "
-        "holder, fingerprint) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO entry (reservation, state, eps, delta, guarantee, draws, label, reserved_at, statement, share) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             (
                 reservation,
@@ -178,8 +167,6 @@ def insert(
                 time_now,
                 statement_text(statement),
                 share,
-                holder,
-                code,
             )
             for cost, statement in priced
         ),
@@ -200,37 +187,34 @@ def begin(
     connection: sqlite3.Connection,
     reservation: str,
     pieces: Iterable[tuple[int, int, PrivacyStatement]],
-    holder: str,
 ) -> None:
     """Hand entries that were set aside to a new reservation; a piece is (number of the entry, draws, statement)."""
     connection.executemany(
-        "UPDATE entry SET reservation = ?, state = 'reserved', holder = ?, draws = ?, statement = ? WHERE number = ?",
-        [(reservation, holder, draws, statement_text(statement), number) for number, draws, statement in pieces],
+        "UPDATE entry SET reservation = ?, state = 'reserved', draws = ?, statement = ? WHERE number = ?",
+        [(reservation, draws, statement_text(statement), number) for number, draws, statement in pieces],
     )
 
 
-def start_drawing(connection: sqlite3.Connection, reservation: str, holder: str, state: str = "reserved") -> int:
-    """Mark entries as drawing, before the first noise; returns how many the holder had in that state."""
+def start_drawing(connection: sqlite3.Connection, reservation: str) -> int:
+    """Mark entries as drawing, before the first noise; returns how many were reserved."""
     return connection.execute(
-        "UPDATE entry SET state = 'drawing' WHERE reservation = ? AND holder = ? AND state = ?",
-        (reservation, holder, state),
+        "UPDATE entry SET state = 'drawing' WHERE reservation = ? AND state = 'reserved'", (reservation,)
     ).rowcount
 
 
-def commit(connection: sqlite3.Connection, reservation: str, holder: str) -> int:
-    """Commit a reservation; returns how many of its entries that holder still had."""
+def commit(connection: sqlite3.Connection, reservation: str) -> int:
+    """Commit a reservation; returns how many of its entries had not ended."""
     return connection.execute(
-        f"UPDATE entry SET state = 'committed', {_ENDED} WHERE reservation = ? AND holder = ? "
-        "AND state IN ('reserved', 'drawing')",
-        (now(), reservation, holder),
+        "UPDATE entry SET state = 'committed', ended_at = ? WHERE reservation = ? AND state IN ('reserved', 'drawing')",
+        (now(), reservation),
     ).rowcount
 
 
-def refund(connection: sqlite3.Connection, reservation: str, holder: str) -> int:
-    """Give a reservation back; returns how many of its entries were still reserved by that holder."""
+def refund(connection: sqlite3.Connection, reservation: str) -> int:
+    """Give a reservation back; returns how many of its entries were still reserved."""
     return connection.execute(
-        f"UPDATE entry SET state = 'refunded', {_ENDED} WHERE reservation = ? AND holder = ? AND state = 'reserved'",
-        (now(), reservation, holder),
+        "UPDATE entry SET state = 'refunded', ended_at = ? WHERE reservation = ? AND state = 'reserved'",
+        (now(), reservation),
     ).rowcount
 
 
@@ -238,18 +222,8 @@ def give_back(connection: sqlite3.Connection, reservation: str) -> list[int]:
     """Give back what nobody has begun to draw for, whoever holds it; returns the numbers of the entries."""
     where = "reservation = ? AND state IN ('set aside', 'reserved')"
     rows = connection.execute(f"SELECT number FROM entry WHERE {where} ORDER BY number", (reservation,)).fetchall()
-    connection.execute(f"UPDATE entry SET state = 'refunded', {_ENDED} WHERE {where}", (now(), reservation))
+    connection.execute(f"UPDATE entry SET state = 'refunded', ended_at = ? WHERE {where}", (now(), reservation))
     return [number for (number,) in rows]
-
-
-class EntryState(NamedTuple):
-    """The facts of an entry that decide whether its reservation can be given back or resumed."""
-
-    number: int
-    state: str
-    statement: str
-    code: str | None
-    holder: str | None
 
 
 def reservation_of(connection: sqlite3.Connection, number: int, share: str | None) -> str | None:
@@ -259,48 +233,13 @@ def reservation_of(connection: sqlite3.Connection, number: int, share: str | Non
     return None if row is None else Fields(f"entry {number}").secret("reservation", row[0], token_of)
 
 
-def entries_of(connection: sqlite3.Connection, reservation: str, share: str | None) -> list[EntryState]:
-    """All entries of a reservation, in their order."""
+def entries_of(connection: sqlite3.Connection, reservation: str, share: str | None) -> list[tuple[int, str]]:
+    """Numbers and states of all entries of a reservation, in their order."""
     rows = connection.execute(
-        "SELECT number, state, statement, fingerprint, holder FROM entry WHERE reservation = ? "
-        "AND (? IS NULL OR share = ?) ORDER BY number",
+        "SELECT number, state FROM entry WHERE reservation = ? AND (? IS NULL OR share = ?) ORDER BY number",
         (reservation, share, share),
     )
-    return [_state_in(*row) for row in rows]
-
-
-def _state_in(number: int, state: Any, statement: Any, code: Any, holder: Any) -> EntryState:
-    fields = Fields(f"entry {number}")
-    fields.read("statement", statement, statement_of)
-    return EntryState(
-        number,
-        fields.read("state", state, state_of),
-        statement,
-        fields.secret("fingerprint", code, optional(digits_of_code)),
-        fields.secret("holder", holder, optional(token_of)),
-    )
-
-
-def resumable(connection: sqlite3.Connection, share: str | None, state: str = "reserved") -> list[str]:
-    """The reservations in that state that have a fingerprint, in their order."""
-    rows = connection.execute(
-        "SELECT reservation, min(number) FROM entry WHERE state = ? AND fingerprint IS NOT NULL "
-        "AND (? IS NULL OR share = ?) GROUP BY reservation ORDER BY min(number)",
-        (state, share, share),
-    )
-    return [Fields(f"entry {number}").secret("reservation", token, token_of) for token, number in rows]
-
-
-def take(connection: sqlite3.Connection, reservation: str, holder: str, state: str = "reserved") -> None:
-    """Hand entries that are still in that state to another holder; the earlier holder loses them."""
-    connection.execute("UPDATE entry SET holder = ? WHERE reservation = ? AND state = ?", (holder, reservation, state))
-
-
-def code_of(connection: sqlite3.Connection, fingerprint: str) -> str:
-    """The code of a fingerprint that entries keep: without the random key of the file it tells nothing."""
-    (value,) = row_of(connection, "secret", "key")
-    key = Fields("the row of the secret").secret("key", value, key_of)
-    return hmac.new(key, fingerprint.encode(), hashlib.sha256).hexdigest()
+    return [(number, Fields(f"entry {number}").read("state", state, state_of)) for number, state in rows]
 
 
 def keep(connection: sqlite3.Connection, reservation: str, body: bytes) -> None:
@@ -332,13 +271,6 @@ def undelivered(connection: sqlite3.Connection, share: str | None) -> list[int]:
 def drop(connection: sqlite3.Connection, reservation: str) -> None:
     """Delete the kept file of a release."""
     connection.execute("DELETE FROM release WHERE reservation = ?", (reservation,))
-
-
-def token_with(connection: sqlite3.Connection, prefix: str) -> str | None:
-    """The token of a reservation that begins with the prefix; None for none."""
-    query = "SELECT reservation, number FROM entry WHERE substr(reservation, 1, ?) = ? LIMIT 1"
-    row = connection.execute(query, (len(prefix), prefix)).fetchone()
-    return None if row is None else Fields(f"entry {row[1]}").secret("reservation", row[0], token_of)
 
 
 def entries(connection: sqlite3.Connection) -> list[Entry]:

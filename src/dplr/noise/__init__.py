@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._core import IntegerSampler
-from dplr._kit.recorder import Recorder, digest, draw_key, numbers_as_bytes, numbers_of, sum_key
 from dplr._kit.validation import check_count, sentence
 from dplr._kit.warnings import PrivacyWarning, warn
 from dplr.noise import ideal
@@ -41,7 +40,6 @@ class Source:
     Notes
     -----
     `drawn` counts the random bytes used so far; nothing is refunded once the first draw was announced to the ledger.
-    `recorder` is where the fit that draws writes down what a killed one must not do again; None for nowhere.
     """
 
     def __init__(self, seed: int | None = None) -> None:
@@ -53,9 +51,6 @@ class Source:
             self._unasked = IntegerSampler(stream.bytes)
         self._waiting: list[Callable[[], object]] = []
         self._telling, self._process = threading.RLock(), os.getpid()
-        self.recorder: Recorder | None = None
-        self._calls, self._is_recorded = 0, False  # of `once`; whether what is drawn now is written down
-        self._subject = ""
         _ALIVE.add(self)
 
     @property
@@ -76,31 +71,10 @@ class Source:
             if hook in self._waiting:
                 self._waiting.remove(hook)
 
-    @contextlib.contextmanager
-    def recording(self, recorder: Recorder | None, subject: Callable[[], str] = str) -> Iterator[None]:
-        """Write down what a fit has done in here, as long as it draws by `once` alone; of nested fits the outer one.
-
-        The subject tells its sums from those of other columns of the same data.
-        """
-        if recorder is None or self.recorder is not None:
-            if recorder is not None and recorder.begun:  # its noise would be drawn again
-                raise ValueError(
-                    sentence("resume", "must be False for a fit inside another", True, "Resume the outer one.")
-                )
-            yield
-            return
-        self.recorder, self._calls, self._subject = recorder, 0, subject()
-        try:
-            yield
-        finally:
-            self.recorder = None
-
     @property
     def _sampler(self) -> IntegerSampler:
         """The sampler, after whoever waits for the first draw was told: every method that draws takes it from here."""
         self._tell()
-        if self.recorder is not None and not self._is_recorded:
-            self._stop_recording(self.recorder)
         return self._unasked
 
     def _tell(self) -> None:
@@ -111,57 +85,6 @@ class Source:
             while self._waiting:
                 self._waiting[0]()
                 self._waiting.pop(0)
-
-    def _stop_recording(self, recorder: Recorder) -> None:
-        """Nobody goes on behind a draw that is not recorded: the journal is gone before it."""
-        if recorder.get(sum_key(self._calls + 1)) is not None:
-            rule = "must be of the fit that is resumed, which drew its noise in another order"
-            raise ValueError(sentence("journal", rule, "noise that is left over", "Resume with the first parameters."))
-        recorder.end()
-        self.recorder = None
-
-    def once(self, about: str, exact: Callable[[], Ints], noise: Callable[[], Ints]) -> Ints:
-        """exact() + noise(), whose noise is drawn at most once, however many processes work on one fit.
-
-        Calls are numbered: those of two runs of one fit come in one order. What is recorded under the number is
-        returned, and neither function is called. Else `exact` sums rows; then `draw k` is recorded, the noise drawn,
-        and the sum recorded before anybody uses it. See ledger/resuming.md, theorem 1.
-
-        Parameters
-        ----------
-        about : tells what is summed, and where: a digest of public facts and of what was released before.
-        exact : private sums.
-        noise : draws from this source alone.
-
-        Returns
-        -------
-        Whole numbers: those of the first run that drew them.
-
-        Raises
-        ------
-        ValueError
-            What is recorded under the number is about something else.
-        """
-        self._calls += 1
-        number, about = self._calls, digest(self._subject, about)
-        record = None if self.recorder is None else self.recorder.get(sum_key(number))
-        if record is not None:
-            return numbers_of(record, about)
-        value, recorder = exact(), self.recorder
-        if recorder is None:
-            return value + noise()
-        if recorder.get(draw_key(number)) is not None:
-            raise RuntimeError("noise was drawn, and its sum is lost: drawn again, it would be a choice among two")
-        recorder.begin()
-        self._tell()
-        recorder.record(draw_key(number), about.encode())
-        self._is_recorded = True
-        try:
-            value = value + noise()
-        finally:
-            self._is_recorded = False
-        recorder.record(sum_key(number), numbers_as_bytes(about, value))
-        return value
 
     def laplace(self, scale: int, size: int) -> NDArray[np.int64]:
         """Discrete Laplace: P[z] proportional to exp(-|z| / scale). CKS20 Algorithm 2."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._kit.recorder import Recorder
 from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import Geometry
 from dplr.rows import minimise as _minimise
@@ -98,10 +97,6 @@ class Rows(LossSums):
     @abstractmethod
     def not_finite(self) -> Mapping[str, int]:
         """The number of rows with a NaN or an infinity per column that has one; empty where columns are not counted."""
-
-    def recorded(self, recorder: Recorder) -> Self:
-        """These rows; rows that are read in parts then record the exact sums of finished parts."""
-        return self
 
     @abstractmethod
     def mapped(self, prep: Prep) -> Self:

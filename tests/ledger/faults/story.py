@@ -49,7 +49,7 @@ def spend(ledger, journal, name, eps, end):
     journal.say("asked", name=name, eps=eps)
     said = [statement(one) for one in eps]
     try:
-        held = ledger.labelled(name).reserve(*said, fingerprint=name)
+        held = ledger.labelled(name).reserve(*said)
     except BudgetExceeded:
         journal.say("refused", name=name)
         return
@@ -62,8 +62,6 @@ def spend(ledger, journal, name, eps, end):
             ledger.give_back(held.token)
         journal.say("refunded", name=name)
         return
-    if end == "resume":
-        held = ledger.resume(held.token, *said, fingerprint=name)
     journal.say("drawing", name=name)
     held.draw()
     journal.say("drew", name=name)
@@ -106,7 +104,7 @@ def whole_story(path, journal, seed=0):
         with contextlib.suppress(sqlite3.OperationalError):  # the fault may be its own
             reader.execute("SELECT count(*) FROM entry").fetchone()
     steps = [([0.3], "commit"), ([0.3], "refund"), ([0.2, 0.2], "commit"), ([0.5], "commit"), ([0.05], "crash")]
-    steps += [([0.05], "give back"), ([0.02, 0.02], "resume"), (0.05, "search")]
+    steps += [([0.05], "give back"), ([0.02, 0.02], "commit"), (0.05, "search")]
     random.Random(seed).shuffle(steps)
     for number, (eps, end) in enumerate(steps):
         if end == "search":

@@ -12,7 +12,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._kit.recorder import digest
 from dplr.mechanisms.noisy_gd.noise import Columns
 from dplr.noise import Ints, Source
 from dplr.privacy import sensitivity
@@ -84,20 +83,15 @@ def noisy_columns(total: Callable[[], Total], plan: Plan, source: Source) -> dic
     for name in column_sizes(plan.problem):
         block = plan.statement.released[name]
         exact = functools.partial(_cells, total, block, cells[name])
-        value = noisy(block, source, digest(name, block.units), cells[name].shape, exact)
+        value = noisy(block, source, cells[name].shape, exact)
         released[name] = value.astype(np.float64) * block.grid
     return released
 
 
-def noisy(block: Release, source: Source, about: str, shape: tuple[int, ...], exact: Callable[[], Ints]) -> Ints:
-    """Exact sums of that shape with the noise of a block, which is drawn once: recorded ones read no rows."""
-    if not block.units:
-        return exact()
-
-    def noise() -> Ints:
-        return source.gaussian(block.units, math.prod(shape)).reshape(shape)
-
-    return source.once(about, exact, noise)
+def noisy(block: Release, source: Source, shape: tuple[int, ...], exact: Callable[[], Ints]) -> Ints:
+    """Exact sums of that shape with the noise of a block."""
+    value = exact()
+    return value + source.gaussian(block.units, math.prod(shape)).reshape(shape) if block.units else value
 
 
 def _cells(total: Callable[[], Total], block: Release, cells: NDArray[np.intp]) -> Ints:

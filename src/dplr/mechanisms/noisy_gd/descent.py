@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from dplr._core import go_down
 from dplr._kit.progress import Track
-from dplr._kit.recorder import digest
 from dplr.mechanisms.noisy_gd import ABOUT
 from dplr.mechanisms.noisy_gd.columns import column_total, noisy, noisy_columns
 from dplr.mechanisms.noisy_gd.frame import Frame, frame_of, intervals_of
@@ -119,8 +118,7 @@ class _State:
             sums = total()
             return sums.integers(self.exponent) if math.isinf(walk.radius) else _clipped_sums(sums, walk, block.grid)
 
-        about = digest(self.plan.problem.loss.name, self.coefs, self.query.clip, block.units, self.exponent)
-        value = noisy(block, source, about, self.coefs.shape, exact)
+        value = noisy(block, source, self.coefs.shape, exact)
         gradients = self.gradients[:, number]
         gradients[...] = value * block.grid  # exact up to 2^53 units; beyond, noisy numbers are rounded
         coefs = self.coefs  # becomes the next point, before it is rounded to the grid

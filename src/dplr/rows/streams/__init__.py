@@ -2,7 +2,7 @@
 
 `parts.py` has rows in parts that can be read again, `recipe.py` the public facts that turn a batch into rows, and
 `passes.py` the work and result of one pass. `answers.py` turns sums into bytes, which workers send. `holding.py` and
-`keeping.py` store encoded rows for later passes; `finished.py` records sums for a fit that is resumed.
+`keeping.py` store encoded rows for later passes.
 """
 
 from __future__ import annotations

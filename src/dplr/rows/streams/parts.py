@@ -96,11 +96,6 @@ class Parts(Protocol):
         ...
 
     @property
-    def identity(self) -> str:
-        """A text that tells these rows, in these parts, from others."""
-        ...
-
-    @property
     def is_local(self) -> bool:
         """Whether rows may be kept: they are read by this process."""
         ...
@@ -152,11 +147,6 @@ class PartList:
         """Number of rows; None where a part does not know."""
         return total_rows(part.rows for part in self.parts)
 
-    @property
-    def identity(self) -> str:
-        """The identities of all parts."""
-        return "\n".join(part.identity for part in self.parts)
-
 
 class LocalParts(PartList):
     """Parts that this process reads, some of them at once.
@@ -180,10 +170,6 @@ class LocalParts(PartList):
     def chosen(self, columns: Sequence[str]) -> LocalParts:
         """These rows, of which only these columns need to be read."""
         return LocalParts([part.chosen(columns) for part in self.parts], self.empty, self._threads, len(columns))
-
-    def after(self, place: int) -> LocalParts:
-        """The parts from that place on."""
-        return LocalParts(self.parts[place:], self.empty, self._threads, self._columns)
 
     def sums(self, job: Pass[S], progress: Progress) -> Iterator[S]:
         """The state of each part, in order."""

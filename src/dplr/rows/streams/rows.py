@@ -6,13 +6,12 @@ import contextlib
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplr._core import LossRows
-from dplr._kit.recorder import Recorder
 from dplr._kit.validation import sentence
 from dplr._kit.warnings import DataWarning, muted
 from dplr.bounds.scaling import Prep
@@ -24,9 +23,8 @@ from dplr.rows.queries.clipped import ClippedGradient
 from dplr.rows.queries.losses import LossGradient, RealTotal, native_rows
 from dplr.rows.queries.totals import Total
 from dplr.rows.selection import ALL, Selection
-from dplr.rows.streams.finished import finished_pass, name_of
 from dplr.rows.streams.keeping import StoredRows, keep
-from dplr.rows.streams.parts import Holder, LocalParts, Parts, Pass, Progress, Sums, one_pass, row_count_error
+from dplr.rows.streams.parts import Holder, Parts, Pass, Progress, Sums, one_pass, row_count_error
 from dplr.rows.streams.passes import Arrays, ClippedPass, SampledPass, SumPass, WherePass, joined
 from dplr.rows.streams.recipe import Recipe
 from dplr.rows.streams.tally import Tally
@@ -59,7 +57,6 @@ class StreamSource:
     bar : shows how far a pass is.
     folder : where rows may be kept while a fit runs: "" for a folder of each worker's own, None for nowhere.
     worker_rows, worker_sample : all rows, and a sample, that workers hold.
-    recorder : where exact sums of finished parts are written down; None for nowhere.
     tally : what persons weigh in a pass; None where rows are units.
     notice : whether the data holder was warned of what lies outside the bounds.
     """
@@ -69,7 +66,6 @@ class StreamSource:
     units: int
     bar: Bar = no_bar
     folder: str | None = None
-    recorder: Recorder | None = None
     passes: int = 0
     clipped_passes: int = 0
     sample: Arrays | None = None
@@ -93,17 +89,10 @@ class StreamSource:
 
             # Later passes would repeat the warnings of the first one.
             with muted(DataWarning) if self.passes > 1 else contextlib.nullcontext():
-                answer = self._sum(job, progress, rows_of)
+                answer = one_pass(self.parts if rows_of is None else rows_of, job, progress)
         if self.tally is not None:
             self.tally.check()
         return answer
-
-    def _sum(self, job: Pass[Any], progress: Progress, rows_of: Any) -> Any:
-        name = None if self.recorder is None or rows_of is not None else name_of(self.parts, job)
-        if self.recorder is None or name is None:
-            return one_pass(self.parts if rows_of is None else rows_of, job, progress)
-        parts, sums = cast(LocalParts, self.parts), cast(SumPass, job)  # as passes with a name are
-        return finished_pass(parts, sums, name, self.recorder, progress)
 
     def check_count(self, totals: Sequence[Any]) -> None:
         """Refuse sums over another number of rows: a row that is read twice counts twice. No row, no totals."""
@@ -130,11 +119,6 @@ class StreamedRows(Rows):
         self._notice = source.notice
         # The rows on this machine's disk, with facts that passes share.
         self._local_rows: ArrayRows | None = None
-
-    def recorded(self, recorder: Recorder) -> Self:
-        """These rows; exact sums of finished parts are recorded from now on."""
-        self._source.recorder = recorder
-        return self
 
     def __len__(self) -> int:
         """Return the number of rows."""

@@ -116,7 +116,6 @@ class DaskFrame:
     def __init__(self, frame: Any, client: Any) -> None:
         self._frame, self._client = frame, client
         self.empty: Any = frame._meta
-        self.identity: str = f"a Dask DataFrame {frame._name}"
 
     def chosen(self, columns: Sequence[str]) -> DaskFrame:
         """The frame with these columns alone."""

@@ -28,7 +28,7 @@ class LazyPart:
     kind : name of the rows in errors.
     rows : number of rows; None where it is not known without reading them.
     identity : tells these rows from others. By default it is random, because a query may read other rows next time.
-    lasts : whether the identity is the same in another process.
+    lasts : whether reading again gives the same rows, or is refused.
     """
 
     read: Callable[[list[str] | None], Iterator[Any]]

@@ -39,7 +39,6 @@ class SparkFrame:
     def __init__(self, frame: Any, empty: Any) -> None:
         self._frame = frame
         self.empty: Any = empty
-        self.identity: str = f"a Spark DataFrame {id(frame)}"
 
     def chosen(self, columns: Sequence[str]) -> SparkFrame:
         """The frame with these columns alone."""

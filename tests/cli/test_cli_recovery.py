@@ -1,6 +1,5 @@
-"""Commands that were killed: fit with --resume, ledger give-back, ledger recover, and what is said of them."""
+"""Commands that were killed: ledger give-back, ledger recover, and what is said of them."""
 
-import glob
 import os
 import signal
 
@@ -10,9 +9,8 @@ from click.testing import CliRunner
 
 import dplr
 from dplr.cli import _fit, main
-from dplr.ledger import job
+from dplr.ledger import keeping
 from dplr.ledger.handle import Ledger
-from dplr.ledger.journal import Journal
 from dplr.ledger.reservation import FileReservation
 from dplr.noise import Source
 
@@ -20,8 +18,8 @@ FIT = ("fit", "people.csv", "--target", "sick", "--bounds", "bounds.toml", "--ep
        "--ledger", "budget.db", "--mechanism", "fm")  # fmt: skip
 
 
-def write_people(seed=0):
-    age = np.random.default_rng(seed).integers(18, 99, 300)
+def write_people():
+    age = np.random.default_rng(0).integers(18, 99, 300)
     rows = [f"{value},{'yes' if value > 60 else 'no'}" for value in age]
     with open("people.csv", "w", encoding="utf-8") as file:
         file.write("\n".join(["age,sick", *rows, ""]))
@@ -61,96 +59,17 @@ def killed_at(owner, name):
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
 
 
-def test_a_command_that_was_killed_before_its_noise_goes_on(ledger):
+def test_a_command_that_was_killed_before_its_noise_is_given_back(ledger):
     killed_at(Source, "_sampler")
-    assert "`dplr fit --resume` goes on with it" in command("ledger", "show", "budget.db")
-    said = command(*FIT, "--resume")
-    assert "Left in budget.db: eps = 0.5" in said
-    assert dplr.load_model("model.json").privacy_.eps == 0.5
-    assert (states(ledger), ledger.kept()) == (["committed"], [])
-    assert "None can be resumed" in command(*FIT, "--resume", "--overwrite", code=3)
-
-
-def test_a_full_ledger_resumes_what_it_has_paid_for(ledger):
-    killed_at(Source, "_sampler")
-    ledger.reserve(dplr.plan(n_rows=9, n_features=1, eps=0.5, mechanism="fm")).commit()
-    assert "has no room for it" in command(*FIT, code=4)
-    command(*FIT, "--resume")
-    assert states(ledger) == ["committed"] * 2
-
-
-@pytest.mark.parametrize("change", ["rows", "time", "form", "target", "eps"])
-def test_another_job_is_not_resumed(ledger, change):
-    killed_at(Source, "_sampler")
-    options, said = [*FIT, "--resume"], "Entry 1 has this statement and other data"
-    if change == "rows":
-        write_people(seed=1)
-    elif change == "time":
-        os.utime("people.csv", ns=(0, 0))
-    elif change == "form":
-        options += ["--missing", "?"]
-    elif change == "target":
-        with open("bounds.toml", "r+") as file:
-            text = file.read().replace("age", "years")
-            file.seek(0)
-            file.write(text)
-        with open("people.csv", "r+") as file:
-            text = file.read().replace("age,", "years,", 1)
-            file.seek(0)
-            file.write(text)
-        said = "Entry 1 has another statement"
-    else:
-        options[options.index("0.5")], said = "0.4", "Entry 1 has another statement"
-    assert said in command(*options, code=3)
-    assert states(ledger) == ["reserved"]
-
-
-def test_of_several_none_is_resumed_until_one_is_given_back(ledger):
-    killed_at(Source, "_sampler")
-    killed_at(Source, "_sampler")
-    assert "Give all except one back (entries 1, 2)" in command(*FIT, "--resume", code=3)
-    command("ledger", "give-back", "budget.db", "1")
-    command(*FIT, "--resume")
-    assert states(ledger) == ["refunded", "committed"]
-
-
-def test_a_descent_goes_on_with_the_noise_that_it_drew(ledger):
-    ledger = Ledger("deltas.db", eps=1.0, delta=1e-5)
-    ngd = (*FIT[:-3], "deltas.db", "--mechanism", "ngd", "--delta", "1e-6")
-    pid = os.fork()
-    if pid == 0:
-        try:
-            record = Journal.record
-            Journal.record = lambda journal, key, *given: dies() if key == "draw 9" else record(journal, key, *given)
-            CliRunner().invoke(main, ngd)
-        finally:
-            os._exit(1)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
-    assert states(ledger) == ["drawing"]
-    assert "goes on with one whose journal" in command("ledger", "show", "deltas.db")
-    assert "its noise may have been drawn" in command("ledger", "give-back", "deltas.db", "1", code=2)
-    assert "Left in deltas.db: eps = 0.5" in command(*ngd, "--resume")
-    assert (states(ledger), glob.glob("deltas.db.fit-*")) == (["committed"], [])
-
-
-def test_an_interrupt_of_a_descent_says_that_it_can_go_on(ledger, monkeypatch):
-    ledger = Ledger("deltas.db", eps=1.0, delta=1e-5)
-    ngd = (*FIT[:-3], "deltas.db", "--mechanism", "ngd", "--delta", "1e-6")
-
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(FileReservation, "commit", interrupted)
-        assert "the same command with --resume goes on with it" in command(*ngd, code=130)
-    command(*ngd, "--resume")
-    assert states(ledger) == ["committed"]
+    assert "`dplr ledger give-back` gives it back" in command("ledger", "show", "budget.db")
+    assert "Entry 1 of budget.db given back" in command("ledger", "give-back", "budget.db", "1")
+    assert "Left in budget.db: eps = 0.5" in command(*FIT)
+    assert (states(ledger), ledger.kept()) == (["refunded", "committed"], [])
 
 
 def test_a_command_that_was_killed_after_its_noise_stays_spent(ledger):
     killed_at(FileReservation, "commit")
     assert "its noise may have been drawn" in command("ledger", "give-back", "budget.db", "1", code=2)
-    assert "None can be resumed" in command(*FIT, "--resume", code=3)
     assert "must have a release that is kept" in command("ledger", "recover", "budget.db", "1", "-o", "m", code=2)
     assert states(ledger) == ["drawing"]
 
@@ -197,7 +116,7 @@ def test_an_interrupt_says_what_it_leaves(ledger, monkeypatch, where, said, left
 
     commit = FileReservation.commit
     if where == "reserve":
-        monkeypatch.setattr(job, "begin", interrupted)
+        monkeypatch.setattr(keeping, "begin", interrupted)
     elif where == "_sampler":
         monkeypatch.setattr(Source, "_sampler", property(interrupted))
     elif where == "commit":
@@ -228,24 +147,5 @@ def test_a_fit_that_was_given_back_meanwhile_says_so(ledger, monkeypatch):
         return sampler(source)
 
     monkeypatch.setattr(Source, "_sampler", property(late))
-    assert "Its entry was given back, or another process resumed it" in command(*FIT, code=3)
+    assert "Its entry was given back while the fit was running" in command(*FIT, code=3)
     assert states(ledger) == ["refunded"]
-
-
-def test_a_fit_that_another_resumed_says_nothing_of_the_noise_of_the_other(ledger, monkeypatch):
-    sampler = Source._sampler.fget
-
-    def late(source):
-        monkeypatch.setattr(Source, "_sampler", property(sampler))
-        command(*FIT, "--resume")
-        return sampler(source)
-
-    monkeypatch.setattr(Source, "_sampler", property(late))
-    said = command(*FIT[:-4], "--ledger", "budget.db", "--mechanism", "fm", "--overwrite", code=3)
-    assert said.endswith("No noise was drawn. Fit again.\n")
-    assert states(ledger) == ["committed"]
-
-
-def test_resuming_needs_a_ledger(ledger):
-    without = [word for word in FIT if word not in ("--ledger", "budget.db")]
-    assert "give --ledger too" in command(*without, "--resume", code=2)

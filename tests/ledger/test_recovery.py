@@ -1,7 +1,6 @@
-"""Fits that did not end: what is given back by name, what is resumed, and what stays spent."""
+"""Fits that did not end: what is given back by name, and what stays spent."""
 
 import contextlib
-import glob
 import multiprocessing
 import os
 import re
@@ -13,7 +12,7 @@ from click.testing import CliRunner
 
 import dplr
 from dplr.cli import main
-from dplr.ledger import job
+from dplr.ledger import handle
 from dplr.ledger.budget import ReservationLost
 from dplr.ledger.handle import Ledger
 from dplr.ledger.reservation import FileReservation
@@ -88,12 +87,10 @@ def test_what_was_drawn_for_has_ended_or_does_not_exist_is_not_given_back(ledger
 def test_a_share_gives_back_its_own_entries_alone(ledger):
     alice = ledger.share("alice", eps=0.5)
     ledger.reserve(a_plan(0.1))
-    alice.reserve(a_plan(0.2), fingerprint="f")
+    alice.reserve(a_plan(0.2))
     with pytest.raises(ValueError, match="must be one of"):
         alice.give_back(1)
-    with pytest.raises(ValueError, match="must have a reserved entry"):
-        ledger.share("bob", eps=0.1).resume(None, a_plan(0.2), fingerprint="f")
-    alice.resume(2, a_plan(0.2), fingerprint="f").refund()
+    assert alice.give_back(2) == [2]
     assert ledger.give_back(1) == [1]
 
 
@@ -108,70 +105,6 @@ def test_the_command_gives_back_and_says_why_it_does_not(ledger, path):
     refused = CliRunner().invoke(main, ["ledger", "give-back", path, "2"])
     assert (refused.exit_code, "its noise may have been drawn" in refused.output) == (2, True)
     assert states(ledger) == ["refunded", "drawing"]
-
-
-# Resumed
-
-
-def test_a_reservation_is_resumed_and_paid_once(ledger):
-    first = ledger.reserve(a_plan(), fingerprint="f")
-    second = ledger.resume(first.token, a_plan(), fingerprint="f")
-    assert second.token == first.token
-    for act in (first.draw, first.commit, first.refund):
-        with pytest.raises(ReservationLost):
-            act()
-    second.draw()
-    second.commit()
-    assert states(ledger) == ["committed"]
-    assert ledger.remaining()[0] == 0.6
-
-
-def test_a_resumed_reservation_must_be_the_same_job(ledger):
-    ledger.reserve(a_plan(), fingerprint="f")
-    ledger.reserve(a_plan(0.1))
-    for name, plans, fingerprint, why in (
-        (1, [a_plan()], "g", "`fingerprint` must be that of entry 1"),
-        (1, [a_plan(0.3)], "f", "another eps, another guarantee"),
-        (1, [a_plan(), a_plan()], "f", "which are 1"),
-        (2, [a_plan(0.1)], "f", "must have been reserved with a fingerprint"),
-        (3, [a_plan(0.1)], "f", "must be one of"),
-        (None, [a_plan()], "g", "Entry 1 has this statement and other data"),
-        (None, [a_plan(0.3)], "f", "Entry 1 has another statement"),
-    ):
-        with pytest.raises(ValueError, match=why):
-            ledger.resume(name, *plans, fingerprint=fingerprint)
-    ledger.reserve(a_plan(), fingerprint="f")
-    with pytest.raises(ValueError, match=r"Give all except one back \(entries 1, 3\)"):
-        ledger.resume(None, a_plan(), fingerprint="f")
-    for one in (ledger.resume(1, a_plan(), fingerprint="f"), ledger.resume(3, a_plan(), fingerprint="f")):
-        one.draw()
-    with pytest.raises(ValueError, match="It is drawing"):
-        ledger.resume(1, a_plan(), fingerprint="f")
-    with pytest.raises(ValueError, match="None can be resumed"):
-        ledger.resume(None, a_plan(), fingerprint="f")
-    with pytest.raises(TypeError, match="unexpected keyword argument 'fingerprint'"):
-        ledger.set_aside(a_plan(), fits=2, fingerprint="f")
-
-
-def test_a_fingerprint_is_forgotten_when_its_fit_has_ended(ledger, path):
-    for end in ("commit", "refund"):
-        getattr(ledger.reserve(a_plan(0.1), fingerprint="of secret rows"), end)()
-    ledger.reserve(a_plan(0.1), fingerprint="of secret rows")
-    ledger.give_back(3)
-    with Ledger(path)._opened.reading() as (connection, _):
-        assert connection.execute("SELECT DISTINCT holder, fingerprint FROM entry").fetchall() == [(None, None)]
-
-
-def test_a_budget_that_can_be_resumed_serves_estimators(ledger):
-    budget = ledger.job("f")
-    est = fitted(budget)
-    assert (est.ledger, states(ledger)) == (budget, ["committed"])
-    ledger.reserve(est.privacy_, fingerprint="f")
-    again = ledger.job("f", resume=True)
-    assert fitted(again).privacy_ == est.privacy_
-    assert states(ledger) == ["committed"] * 2
-    with pytest.raises(ValueError, match="None can be resumed"):
-        fitted(again)
 
 
 # Processes that are killed
@@ -189,18 +122,18 @@ def killed_at(point, path, mechanism):
     pid = os.fork()
     if pid == 0:
         try:
-            begin, sampler = job.begin, Source._sampler.fget
+            begin, sampler = handle.begin, Source._sampler.fget
             if point == POINTS[0]:
-                job.begin = dies
+                handle.begin = dies
             elif point == POINTS[1]:
-                job.begin = lambda *given: dies(begin(*given))
+                handle.begin = lambda *given: dies(begin(*given))
             elif point == POINTS[2]:
                 Source._tell = dies
             elif point == POINTS[3]:
                 Source._sampler = property(lambda source: dies(sampler(source)))
             else:
                 FileReservation.commit = dies
-            fitted(Ledger(path).job("f"), mechanism)
+            fitted(Ledger(path), mechanism)
         finally:
             os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
@@ -209,48 +142,26 @@ def killed_at(point, path, mechanism):
 @pytest.mark.thorough
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize(("point", "left"), list(zip(POINTS, LEFT, strict=True)))
-def test_a_fit_that_was_killed_goes_on_or_comes_back_unless_it_drew(ledger, path, mechanism, point, left):
+def test_a_fit_that_was_killed_comes_back_unless_it_drew(ledger, path, mechanism, point, left):
     killed_at(point, path, mechanism)
     killed_at(point, path, mechanism)
     assert states(ledger) == 2 * left
+    assert ledger.spent()[0] == 0.8 * len(left)
     if left == ["reserved"]:
         assert ledger.give_back(2) == [2]
-        est = fitted(ledger.job("f", resume=True), mechanism)
-        assert (est.privacy_.eps, states(ledger)) == (0.4, ["committed", "refunded"])
-        assert ledger.spent()[0] == 0.4
+        fitted(ledger, mechanism)
+        assert states(ledger) == ["reserved", "refunded", "committed"]
         return
-    if (point, mechanism) == (POINTS[4], "ngd"):
-        goes_on_with_its_noise(ledger)
-        return
-    with pytest.raises(ValueError, match="None can be resumed"):
-        fitted(ledger.job("f", resume=True), mechanism)
-    assert journals_of(ledger) == []  # that of noise without its sum proves nothing
-    for number in range(1, len(left) + 1):
+    for number in range(1, 2 * len(left) + 1):
         with pytest.raises(ValueError, match="It is drawing"):
             ledger.give_back(number)
     assert ledger.spent()[0] == 0.8 * len(left)
 
 
-def goes_on_with_its_noise(ledger):
-    """Of two fits that had drawn all of their noise, one whose journal is left."""
-    with pytest.raises(ValueError, match="of one that is drawing, remove its journal"):
-        fitted(ledger.job("f", resume=True), "ngd")
-    first, _ = journals_of(ledger)
-    os.unlink(first)
-    fitted(ledger.job("f", resume=True), "ngd")
-    assert sorted(states(ledger)) == ["committed", "drawing"]
-    assert journals_of(ledger) == []
-    assert ledger.spent()[0] == 0.8
+# A fit that still runs
 
 
-def journals_of(ledger):
-    return glob.glob(ledger.path + ".fit-*")
-
-
-# Two drivers
-
-
-def drive(path, how, pipe):
+def drive(path, pipe):
     """A fit that waits before its first noise until it is told to go on, and says what became of it."""
     sampler = Source._sampler.fget
 
@@ -265,7 +176,7 @@ def drive(path, how, pipe):
 
     Source._sampler = property(told)
     try:
-        fitted(Ledger(path).job("f", resume=how == "again"))
+        fitted(Ledger(path))
         pipe.send("delivers")
     except Exception as error:
         pipe.send(f"{type(error).__name__} {error}")
@@ -274,9 +185,9 @@ def drive(path, how, pipe):
 class Driver:
     """A process that fits, and waits before its first noise until it is told to go on."""
 
-    def __init__(self, path, how):
+    def __init__(self, path):
         self.pipe, there = multiprocessing.Pipe()
-        self.process = multiprocessing.get_context("fork").Process(target=drive, args=(path, how, there), daemon=True)
+        self.process = multiprocessing.get_context("fork").Process(target=drive, args=(path, there), daemon=True)
         self.process.start()
         there.close()
         assert self.pipe.recv() == "waits"
@@ -296,18 +207,26 @@ LOST = r"ReservationLost `ledger` must still hold what the fit reserved; .* No n
 
 
 def test_a_fit_whose_entry_is_given_back_while_it_runs_draws_nothing(ledger, path):
-    driver = Driver(path, "first")
+    driver = Driver(path)
     assert ledger.give_back(1) == [1]
     (said,) = driver.goes_on()
     assert re.match(LOST, said)
     assert states(ledger) == ["refunded"]
 
 
-@pytest.mark.parametrize("first", [0, 1])
-def test_of_two_drivers_of_one_reservation_one_draws_and_delivers(ledger, path, first):
-    drivers = [Driver(path, "first"), Driver(path, "again")]
-    said = {place: drivers[place].goes_on() for place in (first, 1 - first)}
-    assert said[1] == ["draws", "delivers"]
-    assert [line.split()[0] for line in said[0]] == ["ReservationLost"]
+def test_a_fit_that_is_not_given_back_goes_on(ledger, path):
+    assert Driver(path).goes_on() == ["draws", "delivers"]
     assert states(ledger) == ["committed"]
-    assert ledger.spent()[0] == 0.4
+
+
+def test_of_two_processes_that_hold_one_reservation_one_draws(ledger):
+    """A fork copies what a fit holds: the state of the entry lets one of both draw."""
+    held = ledger.reserve(a_plan())
+    pid = os.fork()
+    if pid == 0:
+        held.draw()
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    with pytest.raises(ReservationLost, match="No noise was drawn"):
+        held.draw()
+    assert states(ledger) == ["drawing"]
