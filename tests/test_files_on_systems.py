@@ -12,7 +12,6 @@ import dplr
 from dplr._kit import files as _files
 from dplr._kit.files import sync, sync_folder, write_whole
 from dplr.ledger.connection import address_of, connect
-from dplr.ledger.journal import Journal
 
 FULL = 51  # what macOS calls its full sync
 
@@ -59,11 +58,6 @@ def test_every_file_that_must_last_is_synced_in_full_on_macos(monkeypatch, tmp_p
     assert (disk.full, disk.plain) == (["file", "folder"], [])
     dplr.Ledger(tmp_path / "ledger", eps=1.0)
     assert (disk.full, disk.plain) == (["file", "folder", "folder"], [])  # the file itself: SQLite, by its pragma
-    with Journal.create(str(tmp_path / "ledger"), "token", "f") as journal:
-        journal.record("k", b"v")
-        assert disk.full[3:] == ["file", "folder", "file"]
-        journal.remove()
-    assert (disk.full[6:], disk.plain) == (["folder"], [])
 
 
 def test_sqlite_is_told_to_sync_in_full(tmp_path):

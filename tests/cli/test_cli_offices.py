@@ -201,12 +201,10 @@ def test_an_ended_process_leaves_no_rows(folder, end):
     assert end is signal.SIGKILL or os.listdir("temporary") == []
 
 
-def test_the_ledger_pays_for_standard_input_as_for_a_file_but_nothing_is_resumed(folder):
+def test_the_ledger_pays_for_standard_input_as_for_a_file(folder):
     command("ledger", "init", "budget.db", "--eps", "2")
     fit("-", "--ledger", "budget.db", input=pathlib.Path("people.csv").read_bytes())
     assert dplr.Ledger("budget.db").spent()[0] == 1
-    result = command("fit", "-", *OPTIONS, "--ledger", "budget.db", "--resume", "-o", "o.json", code=2, input=b"")
-    assert "`--resume` is of files: standard input is read once. Write its rows to a file first." in result.stderr
     command("fit", "-", *OPTIONS, "--ledger", "budget.db", "-o", "o.json", code=3, input=b"")
     assert dplr.Ledger("budget.db").spent()[0] == 1
 

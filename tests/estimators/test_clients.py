@@ -49,7 +49,6 @@ def fits(monkeypatch):
 
 
 class Outcome:
-
     def commit(self, outbox=None):
         """Nothing to do."""
 

@@ -26,7 +26,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 class Diary:
     """A ledger, rows and source that write down what happens to them."""
 
-
     def __init__(self, X, y, refuse=False, break_after_noise=False, lost=False):
         self.events = []
         self.prep = make_prep("cube", X.shape[1])
@@ -43,9 +42,6 @@ class Diary:
 
     def told_first(self, hook):
         return self.source.told_first(hook)
-
-    def recording(self, recorder, subject=str):
-        return self.source.recording(recorder, subject)
 
     def draw(self):
         self.events.append("draw")

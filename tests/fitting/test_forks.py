@@ -6,20 +6,15 @@ import os
 import pickle
 import select
 import signal
-import subprocess
-import sys
 import threading
 import time
 from fractions import Fraction
 
-import numpy as np
 import pytest
 
 from dplr import noise
 from dplr.ledger import Ledger
 from dplr.ledger.connection import _Use
-from dplr.ledger.journal import Journal
-from dplr.ledger.recording import ForkedFit, Recording
 from dplr.noise import Source
 from dplr.rows import threads
 
@@ -175,63 +170,3 @@ def test_a_fork_waits_until_no_thread_has_a_ledger_open(tmp_path):
     opened.wait()
     assert in_child(lambda: ledger.remaining()[0]) == 1.0
     thread.join()
-
-
-@pytest.fixture
-def recording(tmp_path):
-    recording = Recording(str(tmp_path / "budget.db"), "ab" * 16, "cd" * 32, "driver")
-    recording.begin()
-    yield recording
-    recording.close()
-
-
-@pytest.mark.parametrize("call", ["record", "end", "begin"])
-def test_a_child_writes_no_record_of_its_parents_fit_and_removes_none(tmp_path, recording, call):
-    (path,) = tmp_path.iterdir()
-    before = path.read_bytes()
-    calls = {"record": lambda: recording.record("draw 1", b""), "end": recording.end, "begin": recording.begin}
-    if call == "begin":  # of a fit that has no journal yet
-        recording._begun = False
-    with pytest.raises(ChildError, match=ForkedFit.__name__):
-        in_child(calls[call])
-    assert path.read_bytes() == before
-    recording.record("draw 1", b"")
-    assert path.read_bytes() != before
-
-
-def test_a_child_draws_nothing_for_a_fit_of_its_parent_that_is_recorded(recording):
-    source = Source()
-    with source.recording(recording):
-        for draw in (
-            lambda: source.laplace(8, 2),
-            lambda: source.once("a sum", lambda: np.zeros(1, np.int64), lambda: source.laplace(8, 1)),
-        ):
-            with pytest.raises(ChildError, match=ForkedFit.__name__):
-                in_child(draw)
-
-
-SURVIVOR = """
-import os, sys, time
-from dplr.ledger.journal import Journal
-journal = Journal.create(sys.argv[1], "ab" * 16, "cd" * 32)
-journal.record("sum 1", b"a")
-if os.fork() == 0:
-    print("forked", flush=True)
-    time.sleep(600)
-os.kill(os.getpid(), 9)
-"""
-
-
-def test_a_child_that_lives_on_does_not_keep_the_journal_locked(tmp_path):
-    ledger = str(tmp_path / "budget.db")
-    with subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-c", SURVIVOR, ledger], stdout=subprocess.PIPE, start_new_session=True
-    ) as parent:
-        try:
-            assert parent.stdout.readline() == b"forked\n"
-            parent.wait(HANGS_AFTER)
-            with Journal.reopen(ledger, "ab" * 16, "cd" * 32) as journal:
-                assert journal.get("sum 1") == b"a"
-        finally:
-            os.killpg(parent.pid, signal.SIGKILL)
-            parent.stdout.close()

@@ -235,7 +235,6 @@ def test_plan_carries_the_statement_of_the_fit(data, mechanism, delta):
 class Book:
     """A ledger that writes down what happens."""
 
-
     def __init__(self):
         self.events = []
 

@@ -1,4 +1,4 @@
-"""Files of a ledger whose bytes changed: its database, its journals, and the models that it keeps."""
+"""Files of a ledger whose bytes changed: its database, and the models that it keeps."""
 
 import os
 import pathlib
@@ -11,7 +11,6 @@ from tests.fuzz.laws import ACCEPTED, REFUSED, attempt, require
 
 import dplr
 from dplr.ledger.handle import Ledger
-from dplr.ledger.journal import Journal, name_of
 from dplr.model_file import encode_model
 from mutations import HOSTILE, of_bytes
 
@@ -23,10 +22,10 @@ def made(folder):
     X = np.random.default_rng(0).uniform(-0.5, 0.5, (50, 2))
     with warnings.catch_warnings(action="ignore"):
         bounds = dplr.Bounds([(-0.5, 0.5)] * 2)
-        paid = ledger.labelled("first").job(keep=encode_model)
+        paid = ledger.labelled("first").keeping(encode_model)
         dplr.fit(X, X[:, 0] > 0, eps=0.4, mechanism="fm", bounds=bounds, ledger=paid)
         plan = dplr.plan(n_rows=50, n_features=2, eps=0.3, mechanism="fm")
-        ledger.reserve(plan, fingerprint="data")
+        ledger.reserve(plan)
         ledger.reserve(plan).refund()
     return path
 
@@ -87,35 +86,6 @@ class Databases:
             connection.rollback()
         finally:
             connection.close()
-
-
-class Journals:
-    KNOWN = ()
-    TOKEN, CODE = "0" * 32, "code"
-
-    def __init__(self, folder):
-        self.ledger = os.path.join(folder, "budget.ledger")
-        self.records = [(f"sum {k}", bytes([k]) * k) for k in range(1, 6)]
-        with Journal.create(self.ledger, self.TOKEN, self.CODE) as journal:
-            for key, payload in self.records:
-                journal.record(key, payload)
-        self.path = pathlib.Path(name_of(self.ledger, self.TOKEN))
-        self.data = self.path.read_bytes()
-
-    def attack(self, rng):
-        data = self.data
-        for _ in range(rng.choice([1, 1, 1, 2, 5])):
-            data = of_bytes(data, rng)[1] or b"x"
-        self.path.write_bytes(data)
-
-        def read():
-            with Journal.reopen(self.ledger, self.TOKEN, self.CODE) as journal:
-                return [(key, journal.get(key)) for key in list(journal.keys())]
-
-        outcome, records = attempt(read)
-        if outcome == ACCEPTED:
-            require(records == self.records[: len(records)], "a changed journal gives records that nobody wrote")
-        return outcome
 
 
 class Outboxes:

@@ -30,7 +30,6 @@ ENTRIES = {
     "models": ("declared", "Models"),
     "moments": ("declared", "Moments"),
     "ledgers": ("ledgers", "Databases"),
-    "journals": ("ledgers", "Journals"),
     "outboxes": ("ledgers", "Outboxes"),
     "commands": ("commands", "Door"),
 }

@@ -1,16 +1,16 @@
-"""Every order of the steps of drivers that hold the same, one who gives back and one who recovers, on the ledger's own transactions.
+"""Every order of the steps of drivers that hold the same, one who gives back and one who recovers.
 
 A crash is an order that is cut short, and what is required holds after every step. See recovery.md, theorem 1.
 """
 
 import collections
-import copy
 import itertools
 
 import pytest
 
 from dplr.ledger import handle, transactions
 from dplr.ledger.budget import ReservationLost
+from dplr.ledger.reservation import FileReservation
 from dplr.ledger.transactions import LedgerAccess
 from ledger_in_memory import STATEMENT, Shared
 
@@ -43,7 +43,7 @@ class World:
         if who == "A":
             self.held[who] = self.ledger.reserve(STATEMENT)
         elif "A" in self.held:
-            self.held[who] = copy.copy(self.held["A"])
+            self.held[who] = FileReservation(self.ledger._opened, self.held["A"].token, 1)
         else:
             raise ValueError("nothing is held")
 

@@ -17,6 +17,7 @@ from dataclasses import replace
 import joblib
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -24,6 +25,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 import dplr
 from dplr import rows
+from dplr.cli import main
 from dplr.ledger import connection as _ledger_connection
 from dplr.ledger import outcomes, room, transactions
 from dplr.ledger.budget import BudgetExceeded
@@ -303,16 +305,18 @@ def test_a_handle_notices_that_its_file_was_replaced(ledger, path):
         ledger.reserve(a_plan(mechanism="fm").statement)
 
 
-@pytest.mark.parametrize("version", [0, 2, 6])
+@pytest.mark.parametrize("version", [0, 1, 3, 6])
 def test_a_file_of_another_version_is_refused_and_left_as_it_is(ledger, path, version):
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA user_version = {version}")
     before = path.read_bytes()
     statement = a_plan(mechanism="fm").statement
     for use in (lambda: Ledger(path), ledger.remaining, ledger.entries, lambda: ledger.reserve(statement)):
-        with pytest.raises(ValueError, match=f"must have version 1 of the format, but has {version}") as refusal:
+        with pytest.raises(ValueError, match=f"must have ledger format 2; got 'ledger format {version} in ") as refusal:
             use()
-        assert str(refusal.value).endswith("Use the version of dplr that made it.")
+        assert str(refusal.value).endswith(
+            "budget of this one." if version < 2 else "Use the version of dplr that made it."
+        )
     assert path.read_bytes() == before
 
 
@@ -425,7 +429,7 @@ def test_entries_and_terms_cannot_be_rewritten(ledger):
         "DELETE FROM entry", "UPDATE entry SET eps = 0.1", "UPDATE entry SET state = 'refunded'",
         "UPDATE entry SET state = 'refunded' WHERE state = 'drawing'", "UPDATE terms SET eps = 9", "DELETE FROM terms",
         "INSERT OR REPLACE INTO entry SELECT number, reservation, 'refunded', eps, delta, guarantee, draws, label, "
-        "reserved_at, ended_at, statement, share, holder, fingerprint FROM entry",
+        "reserved_at, ended_at, statement, share FROM entry",
     ):  # fmt: skip
         with pytest.raises(sqlite3.IntegrityError, match="ledger"):
             connection.execute(statement)
@@ -437,14 +441,23 @@ def test_entries_and_terms_cannot_be_rewritten(ledger):
     connection.close()
 
 
-def test_a_file_that_was_made_strict_is_refused_by_name(ledger):
-    """Such files were made before the option was taken out: what they promised is no longer kept."""
-    with contextlib.closing(sqlite3.connect(ledger.path, isolation_level=None)) as connection:
-        connection.execute("DROP TRIGGER terms_are_fixed")
-        connection.execute("UPDATE terms SET strict = 1")
-    for use in (lambda: Ledger(ledger.path), ledger.remaining, lambda: ledger.reserve(a_plan(mechanism="fm"))):
-        with pytest.raises(ValueError, match=r"`ledger` must not be strict; got .* Make a new ledger"):
-            use()
+def test_a_file_of_format_1_is_refused_by_name_and_left_as_it_is(ledger, tmp_path):
+    """Such files may promise what is no longer kept: strict ones hide errors from whoever fits."""
+    for strict in (0, 1):
+        path = tmp_path / f"old{strict}"
+        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("CREATE TABLE terms (id TEXT, eps REAL, delta REAL, strict INTEGER)")
+            connection.execute("INSERT INTO terms VALUES ('x', 1.0, 0.0, ?)", (strict,))
+            connection.execute("PRAGMA application_id = 0x64706C72")
+            connection.execute("PRAGMA user_version = 1")
+        before = path.read_bytes()
+        for use in (lambda path=path: Ledger(path), lambda path=path: Ledger(path, eps=1.0)):
+            with pytest.raises(ValueError, match=r"ledger format 1 in .*make a new ledger, with what is left"):
+                use()
+        done = CliRunner().invoke(main, ["ledger", "show", str(path)])
+        assert (done.exit_code, "ledger format 1" in done.output) == (3, True)
+        assert path.read_bytes() == before
 
 
 def test_a_reservation_ends_once(ledger):

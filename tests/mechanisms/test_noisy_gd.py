@@ -467,7 +467,6 @@ def test_a_fit_has_the_same_bits_from_arrays_frames_and_threads(monkeypatch):
 class Book:
     """A ledger that writes down what happens."""
 
-
     def __init__(self):
         self.events = []
 

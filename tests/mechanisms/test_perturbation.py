@@ -250,7 +250,6 @@ def test_projection_keeps_the_coefficients_in_the_public_ball():
 
 
 class Budget:
-
     def __init__(self):
         self.events = []
 

@@ -71,13 +71,13 @@ def test_a_model_of_every_plan_is_saved_and_read_and_kept_for_recover(target, un
             dplr.plan(n_rows=n_rows, bounds=bounds, **planned)
         except ValueError:
             continue  # no such mechanism: nothing is spent
-        job = ledger.job(keep=keep)
-        est = dplr.fit(table.drop(columns=used), y, bounds=bounds, ledger=job, **options)
+        held = ledger.keeping(keep)
+        est = dplr.fit(table.drop(columns=used), y, bounds=bounds, ledger=held, **options)
         dplr.save_model(est, tmp_path / "model.json")
         read = dplr.load_model(tmp_path / "model.json")
         assert read.privacy_ == est.privacy_
         np.testing.assert_array_equal(read.coef_, est.coef_)
-        kept = ledger.recover(job.token)
+        kept = ledger.recover(held.tokens[-1])
         assert kept == (tmp_path / "model.json").read_bytes(), mechanism
         assert sizes[-1] <= sizes[-2] + _base._DIGITS * foreseen[-1].size, mechanism
         fits += 1
@@ -93,10 +93,10 @@ def test_the_file_that_is_tried_is_the_same_for_any_rows(target, mechanism, tmp_
     tried = []
     for rows, values in ((table, y), (table.assign(age=18, kind="q"), np.full_like(y, y[0]))):
         files = []
-        job = dplr.Ledger(tmp_path / f"{len(tried)}", eps=9.0, delta=1e-3).job(
-            keep=lambda est, files=files: files.append(encode_model(est)) or files[-1]
+        held = dplr.Ledger(tmp_path / f"{len(tried)}", eps=9.0, delta=1e-3).keeping(
+            lambda est, files=files: files.append(encode_model(est)) or files[-1]
         )
-        dplr.fit(rows, values, bounds=bounds_of(target), ledger=job, **options_of(target, "rows", 0.0, mechanism))
+        dplr.fit(rows, values, bounds=bounds_of(target), ledger=held, **options_of(target, "rows", 0.0, mechanism))
         assert len(files) == 2
         tried.append(files[0])
     assert tried[0] == tried[1]
@@ -129,8 +129,8 @@ def test_the_command_writes_a_model_of_every_plan_and_leaves_nothing_to_recover(
 def test_the_command_recovers_a_model_of_persons_with_a_delta(tmp_path):
     table, y = made("two")
     ledger = dplr.Ledger(tmp_path / "budget.db", eps=1.0, delta=1e-6, unit="id")
-    job = ledger.job(keep=encode_model)
-    est = dplr.fit(table.drop(columns="w"), y, bounds=bounds_of("two"), ledger=job, person="id", eps=0.5, delta=1e-7)
+    held = ledger.keeping(encode_model)
+    est = dplr.fit(table.drop(columns="w"), y, bounds=bounds_of("two"), ledger=held, person="id", eps=0.5, delta=1e-7)
     assert ledger.kept() == [1]
     output = tmp_path / "model.json"
     result = CliRunner().invoke(main, ["ledger", "recover", str(tmp_path / "budget.db"), "1", "-o", str(output)])

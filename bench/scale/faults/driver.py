@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import sklearn.linear_model
+from dplr.cli._jobs import delivered
 
 import dplr
 import dplr.estimators
@@ -33,7 +34,6 @@ import dplr.planner
 from bench.scale.faults.world import World
 from dplr import noise
 from dplr.cli import _fit, main
-from dplr.cli._jobs import delivered
 from dplr.rows.files import parquet
 from dplr.rows.streams import rows as streamed
 from dplr.rows.streams.source import Stream

@@ -63,37 +63,27 @@ class Case:
         return run
 
     def after(self) -> None:
-        """Resume, give back, and recover, whatever may be; then judge the ledger."""
+        """Give back, and recover, whatever may be; then judge the ledger."""
         entries = self.world.ledger.entries()
         if any(run.status is not None and run.status < 0 for run in self.runs) and not self._models():
             if not entries:
                 self._fit("again")
             elif entries[-1].state == "reserved":
-                self._of_reserved(entries[-1].number)
+                self._give_back(entries[-1].number)
             elif entries[-1].state == "committed":
                 self._recover(entries[-1].number, "recovered")
-            else:
-                self._fit("resumed", resume=True, wanted=None)  # where its noise was written down
         elif entries and entries[-1].number in self.world.ledger.kept() and not self._models():
             self._recover(entries[-1].number, "recovered")
         elif entries and entries[-1].state == "reserved":
-            self._command(["ledger", "give-back", str(self.world.ledger_path), str(entries[-1].number)], "gives", True)
+            self._give_back(entries[-1].number)
         self._attack()
         self._judge()
 
-    def _of_reserved(self, number: int) -> None:
-        """Go on with it, or give it back."""
-        if self.rng.random() < 0.5:
-            self._fit("resumed", resume=True)
-        else:
-            self._command(["ledger", "give-back", str(self.world.ledger_path), str(number)], "gives", True)
+    def _give_back(self, number: int) -> None:
+        self._command(["ledger", "give-back", str(self.world.ledger_path), str(number)], "gives", True)
 
     def _attack(self) -> None:
         """Try to have a release a second time, from every entry: nothing may come of it."""
-        ended = all(entry.state != "drawing" for entry in self.world.ledger.entries())
-        resumed = self._fit("attack", resume=True, wanted=None)
-        if ended and resumed.status == 0:
-            self.verdict.wrong.append("a fit that had ended was resumed")
         for entry in self.world.ledger.entries():
             number = str(entry.number)
             self._command(["ledger", "give-back", str(self.world.ledger_path), number], f"give-{number}", False)
@@ -101,13 +91,12 @@ class Case:
             if not kept:
                 self._recover(entry.number, f"recover-{number}", wanted=False)
 
-    def _fit(self, name: str, resume: bool = False, wanted: bool | None = True) -> Run:
-        run = driver.run(self.world, self.world.fit(name, resume), name)
+    def _fit(self, name: str) -> None:
+        run = driver.run(self.world, self.world.fit(name), name)
         self.runs.append(run)
         self._check_end(run, may_be_killed=False)
-        if wanted and run.status != 0:
+        if run.status != 0:
             self.verdict.wrong.append(f"{name} failed: {run.said}")
-        return run
 
     def _recover(self, number: int, name: str, wanted: bool = True) -> None:
         """Write the model that the ledger kept."""

@@ -141,12 +141,12 @@ class World:
         """Where a process writes its model."""
         return self.folder / f"{name}.json"
 
-    def fit(self, name: str, resume: bool = False) -> list[str]:
+    def fit(self, name: str) -> list[str]:
         """The command of a fit."""
         delta = ["--delta", str(DELTA)] if self.mechanism == "ngd" else []
         kept = [] if self.kept is None else ["--keep", os.fspath(self.kept)]
         return [
             "fit", os.fspath(self.data), "--target", "rich", "--bounds", os.fspath(self.folder / "bounds.toml"),
             "--eps", str(EPS), *delta, "--mechanism", self.mechanism, "--ledger", os.fspath(self.ledger_path),
-            "-o", os.fspath(self.output(name)), *kept, *(["--resume"] if resume else []),
+            "-o", os.fspath(self.output(name)), *kept,
         ]  # fmt: skip
