@@ -48,7 +48,7 @@ ENTRIES = {
 }  # fmt: skip
 METHODS = {
     "share": (Ledger, "share"), "labelled": (Ledger, "labelled"), "give_back": (Ledger, "give_back"),
-    "recover": (Ledger, "recover"), "job": (Ledger, "job"),
+    "recover": (Ledger, "recover"),
     "summary": (PrivateLinearModel, "_summary"), "of moments": (dplr.MomentModel, "summary"),
     "regress": (ReleasedMoments, "regress"), "probability": (ReleasedMoments, "probability"),
     "describe": (ReleasedMoments, "describe"), "cost": (dplr.Plan, "cost"), "to_text": (dplr.Summary, "to_text"),
@@ -128,7 +128,7 @@ def originals(tmp_path_factory):
             result = run(words.split())
             assert result.exit_code == 0, (words, result.output)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("dplr.cli._fit.delivered", lambda job: None)
+            patch.setattr(Ledger, "delivered", lambda *_: None)
             assert run(f"{fit} bounds.toml --ledger kept.db -o unread.json".split()).exit_code == 0
         for name in ("budget.db", "large.db"):
             for _ in range(2):
