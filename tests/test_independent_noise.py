@@ -13,7 +13,7 @@ import math
 import pathlib
 import re
 import sys
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pandas as pd
@@ -48,7 +48,7 @@ TARGETS = {
 }
 RELATIONS = {"replace_one": {}, "add_remove": {"neighbouring": "add_remove", "n_rows": REFERENCE}}
 UNITS = {"rows": {}, "persons": {"person": "id", "rows_per_person": 2}, "weights": {"weight_bounds": (0, 1)}}
-INTERCEPTS = {"through zero": {"fit_intercept": False}, "intercept": {}, "ranges": {"ranges": "on"}}
+INTERCEPTS = {"through zero": {"fit_intercept": False}, "intercept": {}, "ranges": {"options": {"ranges": "on"}}}
 
 
 def named_options(kind):
@@ -112,10 +112,11 @@ def plans(kind):
 def each_plan(kind):
     for place, spec in enumerate(specs(kind)):
         for facts in problems(place > 0):
+            mechanism = replace(spec, **facts.pop("options", {}))
             size = {} if "n_rows" in facts else {"n_rows": N // facts.get("rows_per_person", 1)}
             with contextlib.suppress(ValueError):  # what a mechanism has no plan for
-                statement = dplr.plan(eps=EPS, mechanism=spec, **facts, **size).statement
-                yield facts | {"mechanism": spec}, statement
+                statement = dplr.plan(eps=EPS, mechanism=mechanism, **facts, **size).statement
+                yield facts | {"mechanism": mechanism}, statement
 
 
 def configurations(name):

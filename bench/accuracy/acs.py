@@ -11,6 +11,7 @@ import math
 import os
 import pathlib
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import dplr
 from bench.data.tables import FEATURES
+from dplr.mechanisms import as_mechanism
 
 TRAIN = 296_000
 FITS = 200
@@ -39,7 +41,15 @@ def errors(model, eps, train, income, test, test_income, fits=FITS, calibration=
     mechanism = dplr.FunctionalMechanism(calibration=calibration)
     found = []
     for _ in range(fits):
-        est = dplr.fit(train, y, model=model, eps=eps, delta=delta, bounds=bounds, mechanism=mechanism, ranges="off")
+        est = dplr.fit(
+            train,
+            y,
+            model=model,
+            eps=eps,
+            delta=delta,
+            bounds=bounds,
+            mechanism=replace(as_mechanism(mechanism), ranges="off"),
+        )
         margins = test @ np.ravel(est.coef_) + np.ravel(est.intercept_)[0]
         if model == "logistic":
             found.append(np.mean((margins > 0) != (test_income > 50_000)))

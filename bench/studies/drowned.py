@@ -14,11 +14,13 @@ import itertools
 import sys
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 import dplr
+from dplr.mechanisms import as_mechanism
 
 SIZES, COLUMNS = (3, 20, 80, 200, 500, 2_000, 20_000), (1, 3, 13, 40)
 LEVELS, DELTAS = (0.05, 0.1, 0.5, 1.0, 3.0), (0.0, 1e-6)
@@ -52,7 +54,7 @@ def error(model: str, predicted: Any, y: np.ndarray) -> float:
 
 def ratio(facts: dict[str, Any]) -> float:
     """The ratio that a plan foresees without ranges, as those follow a rule of their own."""
-    outlook = dplr.plan(ranges="off", **facts).outlook
+    outlook = dplr.plan(**facts | {"mechanism": replace(as_mechanism(facts["mechanism"]), ranges="off")}).outlook
     assert outlook is not None
     return outlook.ratio
 

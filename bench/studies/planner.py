@@ -96,7 +96,7 @@ def told(table: Table, non_private: float, baseline: float) -> dplr.Assumptions:
         assume = dplr.Assumptions(signal=(low + high) / 2, positive=share)
         facts = public_facts(
             n_rows=len(table.y), n_features=None, bounds=table.bounds, model=table.model, mechanism="auto", delta=0.0,
-            fit_intercept=True, l2="auto", neighbouring="replace_one", public=None, ranges="auto", aim="prediction",
+            fit_intercept=True, l2="auto", neighbouring="replace_one", public=None, aim="prediction",
         )  # fmt: skip
         found = simulator(facts, assume).references(len(table.y))
         error, guess = (np.mean([getattr(each, name) for each in found]) for name in ("error", "baseline"))

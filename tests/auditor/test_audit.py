@@ -30,7 +30,7 @@ CONFIGURATIONS = {
     "fm, persons": ({"mechanism": "fm", "person": "id", "rows_per_person": 2, "pairs": 80}, 0.9),
     "fm, weights": ({"mechanism": "fm", "weight_bounds": (0, 4)}, 0.9),
     "fm, added": ({"mechanism": "fm", "neighbouring": "add_remove"}, 0.8),
-    "fm, ranges": ({"mechanism": "fm", "ranges": "on", "n_rows": 300}, 0.3),
+    "fm, ranges": ({"mechanism": dplr.FunctionalMechanism(ranges="on"), "n_rows": 300}, 0.3),
     "fm, curves": ({"mechanism": "fm", "curves": 4}, 0.9),
     "fm, squares": ({"mechanism": FunctionalMechanism(intervals="robust"), "bounds": NUMBERS, "model": "linear"}, 0.5),
     "objective": ({"mechanism": "objective"}, 0.9),

@@ -85,7 +85,7 @@ def test_examples_of_the_documentation_can_be_planned(path):
     bounds = dplr.Bounds.from_toml(path)
     assert dplr.Bounds.from_dict(bounds.to_dict()) == bounds
     model = "logistic" if "classes" in bounds.to_dict()["target"] else "linear"
-    plan = dplr.plan(n_rows=1000, bounds=bounds, eps=1.0, model=model, ranges="off", mechanism="fm")
+    plan = dplr.plan(n_rows=1000, bounds=bounds, eps=1.0, model=model, mechanism=dplr.FunctionalMechanism(ranges="off"))
     square = [] if model == "logistic" else ["target_square"]
     assert list(plan.released) == ["linear", "diagonal", "off_diagonal", *square]
 

@@ -22,6 +22,7 @@ from click.testing import CliRunner
 import dplr
 from dplr.cli import _fit, main
 from dplr.utility._planned import excess_risk_of
+from specs import spec_with
 
 BOUNDS = """
 [features.age]
@@ -574,7 +575,7 @@ def test_expected_utility_bounds_the_excess_of_what_is_released(folder, mechanis
     X = rng.uniform(-1, 1, (500, 1))
     y, bounds = rng.random(500) < 1 / (1 + np.exp(-3 * X[:, 0])), dplr.Bounds({"x": (-1, 1)}, target=(False, True))
     spec = dplr.ObjectivePerturbation(cut=None) if mechanism == "objective" else mechanism
-    options = {"bounds": bounds, "mechanism": spec, "ranges": "off"}
+    options = {"bounds": bounds, "mechanism": spec_with(spec, "off")}
     plan = dplr.plan(n_rows=500, eps=0.5, **options)
     l2, bound = plan.settings.ridge / 500, excess_risk_of(plan)
     weights = np.array(plan.settings.weights or (1.0, 1.0))

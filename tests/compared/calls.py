@@ -17,7 +17,7 @@ def call(function, *args, **facts):
     mechanism = facts.get("mechanism")
     if isinstance(mechanism, tuple):
         name, options = mechanism
-        if BEFORE and "ranges" in options:
+        if "ranges" in options and "ranges" in inspect.signature(dplr.fit).parameters:
             options = dict(options)
             facts["ranges"] = options.pop("ranges")
         facts["mechanism"] = getattr(dplr, name)(**options)

@@ -127,7 +127,7 @@ def test_a_table_compares_knots_with_the_line_and_gives_no_odds_ratio_for_them()
 @pytest.mark.parametrize("direction", ["increasing", "decreasing"])
 @pytest.mark.parametrize("ranges", ["off", "on"])
 def test_monotone_curves_predict_in_one_direction_and_are_the_nearest(direction, ranges):
-    est = dplr.fit(*rows(), model="linear", bounds=BOUNDS, mechanism="fm", eps=5.0, ranges=ranges)
+    est = dplr.fit(*rows(), model="linear", bounds=BOUNDS, mechanism=dplr.FunctionalMechanism(ranges=ranges), eps=5.0)
     sign = 1 if direction == "increasing" else -1
     model = est.monotone({"a": direction})
     grid = np.linspace(-10, 110, 500)
@@ -248,8 +248,11 @@ def test_reports_and_pictures_show_curves():
 def test_reports_without_a_table_say_what_knots_are():
     from dplr.report import report_html
 
-    options = {"model": "linear", "mechanism": "output", "bounds": LINES, "curves": 5, "eps": 50.0}
-    whole, narrow = (report_html(dplr.fit(*NUMBERS, ranges=ranges, **options)) for ranges in ("off", "on"))
+    options = {"model": "linear", "bounds": LINES, "curves": 5, "eps": 50.0}
+    whole, narrow = (
+        report_html(dplr.fit(*NUMBERS, mechanism=dplr.OutputPerturbation(ranges=ranges), **options))
+        for ranges in ("off", "on")
+    )
     assert "The line of a curve is its average slope" in whole
     assert "Levels are compared" not in whole
     assert "The line and the knots of a curve say something together alone" in narrow

@@ -204,7 +204,7 @@ def test_a_saved_model_has_the_same_exports(tmp_path):
     columns = {"dust": curve("log", LISTED, missing="indicator"), "kind": {"levels": ["a", "b"]}}
     X = rows_of(columns)
     bounds = dplr.Bounds(columns, target=(0, 1), products=[("dust", "kind")])
-    est = dplr.fit(X, np.arange(len(X)) % 2, bounds=bounds, eps=9.0, mechanism="objective", ranges="on")
+    est = dplr.fit(X, np.arange(len(X)) % 2, bounds=bounds, eps=9.0, mechanism=dplr.ObjectivePerturbation(ranges="on"))
     dplr.save_model(est, tmp_path / "model.json")
     loaded = dplr.load_model(tmp_path / "model.json")
     assert loaded.to_sql() == est.to_sql()

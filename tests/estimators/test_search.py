@@ -304,7 +304,11 @@ def counts(n=6000):
 def test_a_model_of_counts_is_scored_by_its_counts():
     X, y, bounds = counts()
     trial = _trials.Trial.of(
-        dplr.PoissonRegressor(eps=40.0, bounds=bounds, mechanism="objective", ranges="off"), {}, X, y, 40.0
+        dplr.PoissonRegressor(eps=40.0, bounds=bounds, mechanism=dplr.ObjectivePerturbation(ranges="off")),
+        {},
+        X,
+        y,
+        40.0,
     )
     model = trial.fit(trial.ready, trial.ready.facts.planned(40.0), Source())
     truth = np.mean(((model.predict(X) - y) / 20) ** 2)

@@ -27,7 +27,7 @@ X = RNG.uniform(-0.5, 0.5, (200, 2))
 Y = X[:, 0]
 PRIVATE = dplr.LinearRegression(eps=EPS)
 EXACT = dplr.LinearRegression(eps=math.inf)
-LAST = dplr.LinearRegression(eps=EPS, mechanism="fm", ranges="off")
+LAST = dplr.LinearRegression(eps=EPS, mechanism=dplr.FunctionalMechanism(ranges="off"))
 RIDGE = Ridge().fit(X, Y)
 
 

@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 import dplr
 from dplr.cli import main
+from specs import spec_with
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(0, 10, (20_000, 3))
@@ -19,7 +20,9 @@ LINEAR = {"model": "linear", "bounds": dplr.Bounds([(0, 10)] * 3, target=(-25, 4
 
 
 def fits(aim, repeats=15, **options):
-    found = dplr.fit_many(X, NUMBER, eps=[0.3], repeats=repeats, mechanism="fm", ranges="off", aim=aim, **options)
+    found = dplr.fit_many(
+        X, NUMBER, eps=[0.3], repeats=repeats, mechanism=dplr.FunctionalMechanism(ranges="off"), aim=aim, **options
+    )
     return np.array([est.coef_ for est in found])
 
 
@@ -66,9 +69,9 @@ def test_the_statement_names_ridge_and_trimming_and_those_of_a_refit():
 
 def test_what_was_trimmed_is_counted():
     bounds = {"model": "linear", "bounds": dplr.Bounds([(0, 1000)] * 3, target=(-25, 40))}  # hardly any variance
-    est = dplr.fit(X, NUMBER, eps=0.05, mechanism="fm", ranges="off", **bounds)
+    est = dplr.fit(X, NUMBER, eps=0.05, mechanism=dplr.FunctionalMechanism(ranges="off"), **bounds)
     spec = dplr.FunctionalMechanism(ridge_deviations=0.0, floor_deviations=1e6)
-    assert dplr.fit(X, NUMBER, eps=0.05, mechanism=spec, ranges="off", **bounds).trimmed_ == 4
+    assert dplr.fit(X, NUMBER, eps=0.05, mechanism=spec_with(spec, "off"), **bounds).trimmed_ == 4
     assert 0 <= est.refit(aim="coefficients").trimmed_ <= 4
     assert dplr.fit(X, NUMBER, eps=100.0, mechanism="fm", **LINEAR).trimmed_ == 0
     assert dplr.fit(X, NUMBER, eps=1.0, **LINEAR).trimmed_ is None

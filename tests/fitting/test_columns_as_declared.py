@@ -12,9 +12,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 import dplr
 from dplr.bounds.scaling import layout_prep
 from dplr.fitting import ranges
-from dplr.mechanisms.protocol import CLIPS
+from dplr.mechanisms.protocol import CLIPS, RANGES
 from dplr.report import report_html
 from forgeries import forgery
+from specs import spec_with
 
 pytestmark = pytest.mark.filterwarnings("ignore::dplr.PrivacyWarning")
 
@@ -76,8 +77,9 @@ def test_a_product_has_a_range_where_both_factors_measure_something():
 @pytest.mark.parametrize(
     "facts",
     [
-        {"mechanism": "fm", "ranges": "on"}, {"mechanism": "objective"}, {"mechanism": "ngd", "delta": 1e-6},
-        {"mechanism": "ngd", "delta": 1e-6, "ranges": "on"}, {"mechanism": "objective", "ranges": "on"},
+        {"mechanism": dplr.FunctionalMechanism(ranges="on")}, {"mechanism": "objective"},
+        {"mechanism": dplr.ObjectivePerturbation(ranges="on")}, {"mechanism": "ngd", "delta": 1e-6},
+        {"mechanism": dplr.NoisyGradientDescent(ranges="on"), "delta": 1e-6},
     ],
     ids=str,
 )  # fmt: skip
@@ -97,7 +99,9 @@ def test_a_rare_flag_has_the_coefficient_of_the_flag():
     X, y = table(50_000)
     expected = np.linalg.lstsq(np.column_stack([X, np.ones(len(X))]), y, rcond=None)[0]
     for choice in ("on", "off"):
-        est = dplr.fit(X, y, model="linear", bounds=BOUNDS, eps=math.inf, mechanism="fm", ranges=choice, l2=0.0)
+        est = dplr.fit(
+            X, y, model="linear", bounds=BOUNDS, eps=math.inf, mechanism=dplr.FunctionalMechanism(ranges=choice), l2=0.0
+        )
         assert_allclose(est.coef_[1:3], expected[1:3], rtol=0.02)
 
 
@@ -114,20 +118,20 @@ def test_fits_with_intervals_and_those_for_coefficients_use_no_ranges():
     assert ranged(mechanism=dplr.FunctionalMechanism(intervals="off"))
     assert not ranged(mechanism=dplr.ObjectivePerturbation(intervals="on"), **labels)
     assert not ranged(mechanism="score", delta=1e-6, **labels)
-    assert ranged(mechanism="fm", ranges="on")
-    assert ranged(mechanism=dplr.ObjectivePerturbation(intervals="on"), ranges="on", **labels)
+    assert ranged(mechanism=dplr.FunctionalMechanism(ranges="on"))
+    assert ranged(mechanism=dplr.ObjectivePerturbation(intervals="on", ranges="on"), **labels)
 
 
 @pytest.mark.parametrize("facts", [{"mechanism": "fm"}, {"mechanism": "fm", "delta": 1e-6}], ids=str)
 def test_an_aim_at_coefficients_uses_no_ranges_unless_asked(facts):
     assert not ranged(aim="coefficients", **facts)
-    assert ranged(aim="coefficients", ranges="on", **facts)
+    assert ranged(aim="coefficients", **facts | {"mechanism": dplr.FunctionalMechanism(ranges="on")})
 
 
 def test_an_aim_at_coefficients_leaves_columns_as_declared_whatever_a_mechanism_would_do():
     assert ranges.choice_for("coefficients", "auto") == "off"
     assert [ranges.choice_for("coefficients", each) for each in ("on", "off")] == ["on", "off"]
-    assert [ranges.choice_for("prediction", each) for each in ranges.CHOICES] == list(ranges.CHOICES)
+    assert [ranges.choice_for("prediction", each) for each in RANGES] == list(RANGES)
 
 
 # ---- when it pays ----
@@ -166,7 +170,9 @@ def test_labels_gain_where_bounds_are_wide():
     bounds = dplr.Bounds([(0, 1000), (0, 1), (1, 5), (-1, 1)])
     error = {}
     for choice in ("auto", "off"):
-        fits = dplr.fit_many(X, labels, bounds=bounds, eps=[1.0], repeats=10, ranges=choice, mechanism="objective")
+        fits = dplr.fit_many(
+            X, labels, bounds=bounds, eps=[1.0], repeats=10, mechanism=dplr.ObjectivePerturbation(ranges=choice)
+        )
         error[choice] = 1 - np.mean([est.score(X, labels) for est in fits])
     assert error["auto"] < error["off"] - 0.02
 
@@ -216,7 +222,7 @@ def test_ranges_of_fits_lie_inside_the_declared_bounds(mechanism, tmp_path):
 def test_a_table_of_clipped_columns_says_so_with_both_intervals_beside_each_name():
     X, y = table()
     options = {"model": "linear", "mechanism": "fm", "bounds": BOUNDS, "eps": 3.0}
-    est = dplr.fit(X, y, ranges="on", **options)
+    est = dplr.fit(X, y, **options | {"mechanism": dplr.FunctionalMechanism(ranges="on")})
     found = est.summary()
     assert "about clipped columns" in found.title
     assert list(found.clipped) == ["column 0", "column 3"] == list(est.ranges_)
@@ -244,14 +250,16 @@ def test_a_table_of_declared_columns_has_no_such_columns():
     assert "clipped columns" not in found.title
     assert "declared" not in str(found)
     assert "clipped" not in found.to_csv()
-    columns = dplr.fit(X, y, model="linear", mechanism="fm", bounds=BOUNDS, eps=3.0, ranges="on").summary(["column 1"])
+    columns = dplr.fit(
+        X, y, model="linear", mechanism=dplr.FunctionalMechanism(ranges="on"), bounds=BOUNDS, eps=3.0
+    ).summary(["column 1"])
     assert columns.clipped == {}
 
 
 def test_a_data_frame_has_the_ranges_of_a_table():
     pytest.importorskip("pandas")
     X, y = table()
-    est = dplr.fit(X, y, model="linear", mechanism="fm", bounds=BOUNDS, eps=3.0, ranges="on")
+    est = dplr.fit(X, y, model="linear", mechanism=dplr.FunctionalMechanism(ranges="on"), bounds=BOUNDS, eps=3.0)
     frame = est.summary().to_frame()
     assert tuple(frame.loc["column 0", ["clipped_low", "clipped_high"]]) == est.ranges_["column 0"]
     assert tuple(frame.loc["column 3", ["declared_lower", "declared_upper"]]) == (-1.0, 1.0)
@@ -267,7 +275,7 @@ def test_fits_for_coefficients_are_saved(facts, tmp_path):
     est = dplr.fit(X, y, model="linear", bounds=BOUNDS, eps=3.0, aim="coefficients", **facts)
     dplr.save_model(est, tmp_path / "model.json")
     loaded = dplr.load_model(tmp_path / "model.json")
-    assert loaded.ranges == "off"
+    assert loaded.mechanism.ranges == "off"
     assert loaded.ranges_ == {}
     assert_array_equal(loaded.predict(X), est.predict(X))
 
@@ -310,8 +318,10 @@ def test_the_report_shows_each_range_inside_its_bounds():
 def test_ranges_show_nothing_of_the_target():
     """The same seed, other labels: the same sums, in every bit."""
     X, y = table(5_000)
-    options = {"bounds": dplr.Bounds([(0, 100), (0, 1), (1, 5), (-1, 1)]), "eps": 3.0, "rng": 1, "ranges": "on"}
-    fits = [dplr.fit(X, labels, mechanism="objective", **options) for labels in (y > 20, y > 1e9, y < 20)]
+    options = {"bounds": dplr.Bounds([(0, 100), (0, 1), (1, 5), (-1, 1)]), "eps": 3.0, "rng": 1}
+    fits = [
+        dplr.fit(X, labels, mechanism=spec_with("objective", "on"), **options) for labels in (y > 20, y > 1e9, y < 20)
+    ]
     for name in (ranges.SUMS, ranges.SQUARES):
         assert_array_equal(fits[0].released_[name], fits[1].released_[name])
         assert_array_equal(fits[0].released_[name], fits[2].released_[name])

@@ -152,7 +152,7 @@ def test_auto_takes_no_curves_that_bounds_cannot_have():
 def test_a_fit_of_curves_starts_with_a_model_that_has_them(knots):
     X, y = rows()
     own = {"a": {"lower": 0, "upper": 100, "knots": knots} if isinstance(knots, list) else (0, 100), "b": (0, 1)}
-    options = {"model": "linear", "eps": 1.0, "ranges": "off"}
+    options = {"model": "linear", "eps": 1.0, "mechanism": dplr.ObjectivePerturbation(ranges="off")}
     curves = None if isinstance(knots, list) else knots
     other = dplr.fit(X, y, bounds=dplr.Bounds(own, target=(-60, 60)), curves=curves, **options)
     with pytest.raises(ValueError, match="must have the curves of this fit"):

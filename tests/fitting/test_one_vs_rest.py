@@ -18,6 +18,7 @@ from dplr.privacy import composition
 from dplr.privacy.accounting import poisson_eps
 from dplr.privacy.gaussian import gaussian_log_delta
 from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
+from specs import spec_with
 
 CLASSES = ("a", "b", "c")
 D = 3
@@ -142,7 +143,7 @@ def test_sums_of_classes_cost_little_more_than_one_sum(neighbouring, d, bounds):
     ],
 )
 def test_statement_is_one_for_all_classes_and_its_eps_and_delta_are_the_totals(data, mechanism, delta, guarantee):
-    est = fit(data, mechanism, delta=delta, ranges="off")
+    est = fit(data, spec_with(mechanism, "off"), delta=delta)
     statement = est.privacy_
     stated = guarantee.delta if isinstance(guarantee, Approx) else delta  # 2^-64 a model, where none was asked for
     assert (statement.eps, statement.delta, statement.guarantee) == (1.0, stated, guarantee)

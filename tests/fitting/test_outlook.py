@@ -11,6 +11,7 @@ import pytest
 import dplr
 from dplr.fitting.outlook import expected
 from dplr.problem.outlook import DROWNED, USEFUL
+from specs import spec_with
 
 MECHANISMS = [("objective", 0.0), ("output", 0.0), ("fm", 0.0), ("ngd", 1e-6), ("score", 1e-6), ("output", 1e-6)]
 
@@ -139,7 +140,13 @@ def test_classes_persons_ranges_and_a_reference_have_an_outlook():
     assert person.many == "persons"
     reference = dplr.plan(n_rows=3_000, eps=0.5, neighbouring="add_remove", **two).outlook
     assert reference.ratio < alone.ratio  # one record is half as much as two
-    ranged = dplr.plan(n_rows=3_000, eps=0.5, model="linear", ranges="on", bounds=dplr.Bounds([(-1, 1)], target=(0, 1)))
+    ranged = dplr.plan(
+        n_rows=3_000,
+        eps=0.5,
+        model="linear",
+        mechanism=spec_with("objective", "on"),
+        bounds=dplr.Bounds([(-1, 1)], target=(0, 1)),
+    )
     assert ranged.outlook.eps == pytest.approx(0.5)
 
 
@@ -199,5 +206,5 @@ def test_the_study_is_about_the_outlook_of_this_version():
     for cell in _study()[::97]:
         bounds = dplr.Bounds([(-1, 1)] * int(cell["d"]), target=(-1, 1) if cell["model"] == "linear" else (0, 1))
         facts = {name: float(cell[name]) for name in ("eps", "delta")} | {"n_rows": int(cell["n"]), "bounds": bounds}
-        plan = dplr.plan(model=cell["model"], mechanism=cell["mechanism"], ranges="off", **facts)
+        plan = dplr.plan(model=cell["model"], mechanism=spec_with(cell["mechanism"], "off"), **facts)
         assert plan.outlook.ratio == pytest.approx(float(cell["ratio"]), rel=1e-3)

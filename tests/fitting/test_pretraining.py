@@ -17,6 +17,7 @@ import dplr
 from dplr.fitting import run as fitting
 from dplr.noise import Source
 from dplr.rows import ArrayRows
+from specs import spec_with
 
 PAIRS = {"a": (-1.0, 1.0), "b": (0.0, 4.0), "c": (-3.0, 2.0)}
 NAMES = list(PAIRS)
@@ -160,7 +161,7 @@ def test_objective_perturbation_with_a_start_has_the_noise_of_that_without(monke
     (X, y), signs, uncut = PRIVATE, 2 * PRIVATE[1] - 1, dplr.ObjectivePerturbation(cut=None)
     left, blocks = [], []
     for public in (None, PUBLIC):
-        options = {"mechanism": uncut, "public": public, "ranges": "off"}
+        options = {"mechanism": spec_with(uncut, "off"), "public": public}
         est = seeded(X, y, **options)
         planned = dplr.plan(n_rows=2000, bounds=BOUNDS, eps=1.0, **options).settings
         prep = est._record.prep
@@ -178,7 +179,7 @@ def test_objective_perturbation_with_a_start_has_the_noise_of_that_without(monke
 
 @pytest.mark.parametrize("mechanism", PRIVATE_MECHANISMS)
 def test_public_data_change_neither_noise_nor_cost_nor_the_number_of_records(mechanism):
-    facts = {"n_rows": 2000, "bounds": BOUNDS, "eps": 0.5, "mechanism": mechanism, "ranges": "off"}
+    facts = {"n_rows": 2000, "bounds": BOUNDS, "eps": 0.5, "mechanism": spec_with(mechanism, "off")}
     plans = [dplr.plan(**facts, public=public) for public in (None, PUBLIC)]
     assert plans[0].released == plans[1].released
     assert plans[0].statement.guarantee == plans[1].statement.guarantee

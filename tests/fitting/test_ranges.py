@@ -12,7 +12,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 import dplr
 from dplr.bounds.scaling import box_prep
 from dplr.fitting import ranges
-from dplr.mechanisms import as_mechanism
 from dplr.noise import Source
 from dplr.plots._view import read_model
 from dplr.privacy import Neighbouring, sensitivity
@@ -25,9 +24,11 @@ from dplr.rows import ArrayRows
 from dplr.rows.queries.losses import LossGradient
 from dplr.rows.queries.moments import Moments
 from forgeries import forgery
+from specs import spec_with
 
 BOUNDS = dplr.Bounds({"a": (0, 100), "b": (-50, 50), "kind": {"levels": ["x", "y"]}}, target=(-100, 200))
 NUMBERS = dplr.Bounds([(0, 100), (-50, 50)], target=(-100, 200))
+ON = dplr.ObjectivePerturbation(ranges="on")
 
 
 def table(n=20_000, seed=0):
@@ -83,30 +84,40 @@ def test_noise_scales_of_a_plan():
 @pytest.mark.parametrize("n", [10, 1000, 10**6])
 def test_parts_add_up_to_at_most_eps_exactly(eps, n):
     prep = box_prep([(0.0, 1.0)] * 2, True, None)
-    parts = ranges.plan_ranges("on", as_mechanism("fm"), problem(geometry=prep.geometry, n_rows=n), prep, eps, 0.0)
+    parts = ranges.plan_ranges(spec_with("fm", "on"), problem(geometry=prep.geometry, n_rows=n), prep, eps, 0.0)
     assert Fraction(eps) * (1 - Fraction(1, 2**50)) <= Fraction(parts.eps) + Fraction(parts.remainder) <= Fraction(eps)
     assert 0 < parts.eps <= 0.15 * eps * (1 + 1e-12)
 
 
 def test_one_statement_says_the_total_and_both_parts():
-    facts = {"n_rows": 20_000, "bounds": BOUNDS, "eps": 1.0, "ranges": "on"}
-    pure = dplr.plan(**facts, model="linear", mechanism="fm").statement
+    facts = {"n_rows": 20_000, "bounds": BOUNDS, "eps": 1.0}
+    pure = dplr.plan(**facts, model="linear", mechanism=spec_with("fm", "on")).statement
     assert (pure.guarantee, pure.eps, pure.delta) == (Pure(1.0), 1.0, 0.0)
     assert list(pure.released)[:2] == ["range_sums", "range_squares"]
     assert "ranges that are released before" in pure.assumptions[-1]
-    tiny = dplr.plan(**facts, mechanism="objective").statement
+    tiny = dplr.plan(**facts, mechanism=ON).statement
     assert tiny.guarantee == Approx(1.0, 2.0**-64)
-    gaussian = dplr.plan(**facts, mechanism="fm", delta=1e-6).statement
+    gaussian = dplr.plan(**facts, mechanism=spec_with("fm", "on"), delta=1e-6).statement
     assert gaussian.guarantee == Approx(1.0, 1e-6)
 
 
 def test_the_ledger_pays_the_total_once(tmp_path):
     ledger = dplr.Ledger(tmp_path / "budget", eps=1.5, delta=1e-9)
     X, y = table(2_000)
-    dplr.fit(X, y, model="linear", mechanism="objective", bounds=NUMBERS, eps=1.0, ranges="on", ledger=ledger)
+    dplr.fit(
+        X, y, model="linear", mechanism=dplr.ObjectivePerturbation(ranges="on"), bounds=NUMBERS, eps=1.0, ledger=ledger
+    )
     assert_allclose(ledger.spent()[0], 1.0)
     with pytest.raises(dplr.BudgetExceeded):
-        dplr.fit(X, y, model="linear", mechanism="objective", bounds=NUMBERS, eps=1.0, ranges="on", ledger=ledger)
+        dplr.fit(
+            X,
+            y,
+            model="linear",
+            mechanism=dplr.ObjectivePerturbation(ranges="on"),
+            bounds=NUMBERS,
+            eps=1.0,
+            ledger=ledger,
+        )
 
 
 # ---- when ----
@@ -122,7 +133,7 @@ def test_auto_is_for_fits_without_intervals_and_with_little_noise():
     assert released()
     assert not released(mechanism="fm")
     assert released(mechanism=dplr.FunctionalMechanism(intervals="off"))
-    assert not released(ranges="off")
+    assert not released(mechanism=dplr.ObjectivePerturbation(ranges="off"))
     assert not released(mechanism=dplr.FunctionalMechanism(calibration="paper"))
     assert released(model="logistic", bounds=dplr.Bounds({"a": (0, 100)}))
     assert released(delta=1e-6)  # pure noise is smaller, and so are its ranges
@@ -151,7 +162,7 @@ def test_auto_is_for_fits_without_intervals_and_with_little_noise():
     ],
 )
 def test_ranges_that_cannot_be_had_are_refused_with_a_remedy(facts, missing):
-    usual = {"n_rows": 2_000, "bounds": BOUNDS, "eps": 1.0, "model": "linear", "ranges": "on"}
+    usual = {"n_rows": 2_000, "bounds": BOUNDS, "eps": 1.0, "model": "linear", "mechanism": ON}
     with pytest.raises(ValueError, match=f'`ranges` must be "off" or "auto" {missing}.*[.] .+[.]'):
         dplr.plan(**usual | facts)
 
@@ -160,7 +171,7 @@ def test_ranges_that_cannot_be_had_are_refused_with_a_remedy(facts, missing):
 def test_another_choice_is_refused_before_anything_is_spent(choice):
     X, y = table(100)
     with pytest.raises((ValueError, TypeError), match="ranges"):
-        dplr.fit(X, y, model="linear", bounds=NUMBERS, eps=1.0, ranges=choice)
+        dplr.fit(X, y, model="linear", bounds=NUMBERS, eps=1.0, mechanism=dplr.ObjectivePerturbation(ranges=choice))
 
 
 # ---- what is made of the numbers ----
@@ -169,7 +180,7 @@ def test_another_choice_is_refused_before_anything_is_spent(choice):
 def test_ranges_are_a_function_of_what_was_released(tmp_path):
     X, y = frame()
     for mechanism in ("fm", "objective"):
-        est = dplr.fit(X, y, model="linear", mechanism=mechanism, bounds=BOUNDS, eps=1.0, ranges="on")
+        est = dplr.fit(X, y, model="linear", mechanism=spec_with(mechanism, "on"), bounds=BOUNDS, eps=1.0)
         assert list(est.ranges_) == ["a", "b"]
         assert list(est.released_)[:2] == ["range_sums", "range_squares"]
         dplr.save_model(est, tmp_path / f"{mechanism}.json")
@@ -184,7 +195,7 @@ def test_ranges_are_a_function_of_what_was_released(tmp_path):
 def test_ranges_hold_the_data_where_the_reference_is_not_the_number_of_records(declared):
     """Under add_remove means are over the number of records, which is released beside the sums."""
     X, y = frame(20_000)
-    facts = {"model": "linear", "mechanism": "objective", "bounds": BOUNDS, "eps": 4.0, "ranges": "on"}
+    facts = {"model": "linear", "mechanism": dplr.ObjectivePerturbation(ranges="on"), "bounds": BOUNDS, "eps": 4.0}
     est = dplr.fit(X, y, neighbouring="add_remove", n_rows=declared, **facts)
     assert list(est.released_)[:3] == ["range_sums", "range_squares", "range_records"]
     assert_allclose(est.released_["range_records"], 20_000, atol=500)
@@ -196,7 +207,13 @@ def test_ranges_hold_the_data_where_the_reference_is_not_the_number_of_records(d
 def test_ranges_hold_nearly_all_numbers_and_little_else():
     """Every range holds 99 % of the numbers; their widths, of 100, are below 25 in the mean of 20 (18 expected)."""
     X, y = table(200_000)
-    options = {"model": "linear", "mechanism": "fm", "bounds": NUMBERS, "eps": [1.0], "repeats": 20, "ranges": "on"}
+    options = {
+        "model": "linear",
+        "mechanism": dplr.FunctionalMechanism(ranges="on"),
+        "bounds": NUMBERS,
+        "eps": [1.0],
+        "repeats": 20,
+    }
     ends = np.array([list(est.ranges_.values()) for est in dplr.fit_many(X, y, **options)])
     for column, low, high in zip(X.T, *ends.transpose(2, 1, 0), strict=True):
         assert min(((column >= one) & (column <= other)).mean() for one, other in zip(low, high, strict=True)) > 0.99
@@ -205,7 +222,7 @@ def test_ranges_hold_nearly_all_numbers_and_little_else():
 
 def test_exact_ranges_are_the_mean_and_three_deviations():
     X, y = table()
-    est = dplr.fit(X, y, model="linear", mechanism="fm", bounds=NUMBERS, eps=math.inf, ranges="on")
+    est = dplr.fit(X, y, model="linear", mechanism=dplr.FunctionalMechanism(ranges="on"), bounds=NUMBERS, eps=math.inf)
     for (low, high), column, narrowest in zip(est.ranges_.values(), X.T, (5, 5), strict=True):
         assert_allclose(
             [(low + high) / 2, (high - low) / 2], [column.mean(), max(3 * column.std(), narrowest / 2)], rtol=1e-4
@@ -214,7 +231,13 @@ def test_exact_ranges_are_the_mean_and_three_deviations():
 
 def test_noise_that_drowns_the_data_leaves_the_bounds():
     X, y = table(50)
-    options = {"model": "linear", "mechanism": "fm", "bounds": NUMBERS, "eps": [0.01], "repeats": 20, "ranges": "on"}
+    options = {
+        "model": "linear",
+        "mechanism": dplr.FunctionalMechanism(ranges="on"),
+        "bounds": NUMBERS,
+        "eps": [0.01],
+        "repeats": 20,
+    }
     fits = dplr.fit_many(X, y, **options)
     assert all("range_sums" in est.released_ for est in fits)
     assert [est.ranges_ for est in fits] == [{}] * 20
@@ -244,7 +267,13 @@ MARKED = dplr.Bounds(
 def test_a_number_with_a_mark_has_a_range_about_the_middle_of_its_bounds_where_missing_ones_stay():
     X, y = frame(5_000)
     X.loc[::5, "a"] = np.nan
-    options = {"model": "linear", "mechanism": "fm", "bounds": MARKED, "eps": math.inf, "ranges": "on", "l2": 0.0}
+    options = {
+        "model": "linear",
+        "mechanism": dplr.FunctionalMechanism(ranges="on"),
+        "bounds": MARKED,
+        "eps": math.inf,
+        "l2": 0.0,
+    }
     est = dplr.fit(X, y, **options)
     low, high = est.ranges_["a"]
     assert low + high == pytest.approx(20.1, rel=1e-6)
@@ -277,7 +306,9 @@ def test_a_range_of_a_marked_number_reaches_as_far_to_both_sides_of_the_middle(m
 def test_fit_and_predictions_clip_in_the_same_way():
     """Without noise: least squares of the clipped columns."""
     X, y = table(5_000)
-    est = dplr.fit(X, y, model="linear", mechanism="fm", bounds=NUMBERS, eps=math.inf, ranges="on", l2=0.0)
+    est = dplr.fit(
+        X, y, model="linear", mechanism=dplr.FunctionalMechanism(ranges="on"), bounds=NUMBERS, eps=math.inf, l2=0.0
+    )
     ends = np.array(list(est.ranges_.values()))
     clipped = np.clip(X, ends[:, 0], ends[:, 1])
     expected = np.linalg.lstsq(np.column_stack([clipped, np.ones(len(X))]), y, rcond=None)[0]
@@ -290,9 +321,11 @@ def test_fit_and_predictions_clip_in_the_same_way():
 def test_it_pays_where_bounds_are_wide():
     """R^2 of 20 fits is 0.86 with ranges, and 0.54 with a deviation of 0.05 without."""
     X, y = table()
-    options = {"model": "linear", "mechanism": "objective", "bounds": NUMBERS, "eps": [2.0], "repeats": 20}
+    options = {"model": "linear", "bounds": NUMBERS, "eps": [2.0], "repeats": 20}
     scores = {
-        choice: np.mean([est.score(X, y) for est in dplr.fit_many(X, y, ranges=choice, **options)])
+        choice: np.mean(
+            [est.score(X, y) for est in dplr.fit_many(X, y, mechanism=spec_with("objective", choice), **options)]
+        )
         for choice in ("auto", "off")
     }
     assert scores["off"] < 0.8 < scores["auto"]
@@ -312,8 +345,12 @@ def test_every_fit_has_ranges_of_its_own():
 @pytest.mark.parametrize("mechanism", ["fm", "objective", "output"])
 def test_classes_share_one_release_of_ranges(mechanism, tmp_path):
     X, y = table(5_000)
-    options = {"bounds": dplr.Bounds(NUMBERS.layout.pairs), "classes": [0, 1, 2], "mechanism": mechanism}
-    est = dplr.fit(X, np.digitize(y, [10, 25]), eps=3.0, ranges="on", **options)
+    options = {
+        "bounds": dplr.Bounds(NUMBERS.layout.pairs),
+        "classes": [0, 1, 2],
+        "mechanism": spec_with(mechanism, "on"),
+    }
+    est = dplr.fit(X, np.digitize(y, [10, 25]), eps=3.0, **options)
     blocks = [name for name in est.privacy_.released if name.startswith("range")]
     assert blocks == ["range_sums", "range_squares"]
     assert est.privacy_.eps == 3.0
@@ -324,7 +361,7 @@ def test_classes_share_one_release_of_ranges(mechanism, tmp_path):
 def test_noisy_gradient_descent_standardises_within_the_ranges(tmp_path):
     X, y = table(5_000)
     bounds = dplr.Bounds(NUMBERS.layout.pairs)
-    est = dplr.fit(X, y > 20, eps=1.0, delta=1e-6, mechanism="ngd", bounds=bounds, ranges="on")
+    est = dplr.fit(X, y > 20, eps=1.0, delta=1e-6, mechanism=dplr.NoisyGradientDescent(ranges="on"), bounds=bounds)
     assert list(est.released_) == ["range_sums", "range_squares", "means", "squares", "gradients"]
     assert est.privacy_.guarantee == Approx(1.0, 1e-6)
     dplr.save_model(est, tmp_path / "model.json")
@@ -333,7 +370,7 @@ def test_noisy_gradient_descent_standardises_within_the_ranges(tmp_path):
 
 def test_another_model_from_the_release_has_its_ranges():
     X, y = table(5_000)
-    est = dplr.fit(X, y, model="linear", mechanism="fm", bounds=NUMBERS, eps=1.0, ranges="on")
+    est = dplr.fit(X, y, model="linear", mechanism=dplr.FunctionalMechanism(ranges="on"), bounds=NUMBERS, eps=1.0)
     other = est.refit(l2=0.1)
     assert other.ranges_ == est.ranges_
     assert_array_equal(other.released_["range_squares"], est.released_["range_squares"])
@@ -367,7 +404,7 @@ def test_sums_do_not_depend_on_the_order_of_rows():
 
 def test_plain_numbers_of_a_table_and_of_its_array_give_the_same_ranges():
     X, y = frame(2_000)
-    options = {"model": "linear", "mechanism": "fm", "eps": math.inf, "ranges": "on"}
+    options = {"model": "linear", "mechanism": dplr.FunctionalMechanism(ranges="on"), "eps": math.inf}
     one = dplr.fit(X, y, bounds=BOUNDS, **options)
     bounds = dplr.Bounds({"a": (0, 100), "b": (-50, 50), "kind": {"levels": [0, 1]}}, target=(-100, 200))
     other = dplr.fit(X.assign(kind=(X["kind"] == "y").astype(int)), y, bounds=bounds, **options)
@@ -391,7 +428,7 @@ def swap(model):
 
 
 def forbid(model):
-    model["parameters"]["ranges"] = "off"
+    model["parameters"]["mechanism"]["ranges"] = "off"
 
 
 def cheaper(model):
@@ -429,7 +466,7 @@ def test_files_whose_ranges_do_not_fit_are_refused(change, tmp_path):
 def test_a_column_is_released_whatever_the_others_hold():
     X, y = table(1_000)
     prep = box_prep([(0.0, 100.0), (-50.0, 50.0)], True, None, (-100.0, 200.0))
-    parts = ranges.plan_ranges("on", as_mechanism("fm"), problem(geometry=prep.geometry), prep, math.inf, 0.0)
+    parts = ranges.plan_ranges(spec_with("fm", "on"), problem(geometry=prep.geometry), prep, math.inf, 0.0)
     scaled = np.rint((X - prep.shift[:2]) * prep.scale[:2]) / 2**20
     for kept, changed in itertools.permutations(range(2)):
         other = X.copy()
@@ -472,7 +509,7 @@ SPECS = [
 def test_what_is_released_was_paid_for(mechanism, relation, tmp_path):
     """Numbers alone have ranges, whatever geometry the models see; every block has the shape that is stated."""
     X, y = levels()
-    options = {"model": "linear", "mechanism": mechanism, "bounds": LEVELS, "neighbouring": relation, "ranges": "on"}
+    options = {"model": "linear", "mechanism": spec_with(mechanism, "on"), "bounds": LEVELS, "neighbouring": relation}
     est = dplr.fit(X, y, eps=1.0, n_rows=None if relation == "replace_one" else 4_000, **options)
     stated = {name: block.shape for name, block in est.privacy_.released.items()}
     assert {name: numbers.shape for name, numbers in est.released_.items()}.items() <= stated.items()
@@ -492,9 +529,9 @@ def test_what_is_released_was_paid_for(mechanism, relation, tmp_path):
 def test_more_rows_than_declared_are_refused_before_any_noise(tmp_path):
     X, y = table(4_000)
     ledger = dplr.Ledger(tmp_path / "budget", eps=1.0, delta=1e-9, neighbouring="add_remove")
-    options = {"model": "linear", "mechanism": "objective", "bounds": NUMBERS, "neighbouring": "add_remove"}
+    options = {"model": "linear", "mechanism": ON, "bounds": NUMBERS, "neighbouring": "add_remove"}
     with pytest.raises(ValueError, match="16th of the number of rows"):
-        dplr.fit(X, y, eps=1.0, n_rows=200, ranges="on", ledger=ledger, **options)
+        dplr.fit(X, y, eps=1.0, n_rows=200, ledger=ledger, **options)
     assert ledger.spent()[0] == 0
 
 
@@ -502,12 +539,12 @@ def test_bounds_that_cannot_be_stretched_are_left_alone():
     facts = {"n_rows": 20_000, "model": "linear", "eps": 1.0, "bounds": dplr.Bounds([(0, 3e-302)], target=(0, 1))}
     assert "range_sums" not in dplr.plan(**facts).released
     with pytest.raises(ValueError, match="bounds are that close"):
-        dplr.plan(**facts, ranges="on")
+        dplr.plan(**facts, mechanism=ON)
 
 
 def test_the_least_share_has_noise_that_can_be_drawn():
     facts = {"n_rows": 10**18, "model": "linear", "eps": 1.0, "bounds": NUMBERS, "neighbouring": "add_remove"}
-    assert dplr.plan(**facts, mechanism="fm", ranges="on").released["range_sums"].scale < 2**40
+    assert dplr.plan(**facts, mechanism=dplr.FunctionalMechanism(ranges="on")).released["range_sums"].scale < 2**40
 
 
 def test_a_model_with_ranges_is_no_public_start():
@@ -523,7 +560,7 @@ def test_plain_models_of_several_classes_warn_of_nothing():
     X, y = table(5_000)
     X = pandas.DataFrame(X, columns=["a", "b"])
     bounds = dplr.Bounds({"a": (0, 100), "b": (-50, 50)})
-    est = dplr.fit(X, np.digitize(y, [10, 25]), eps=3.0, ranges="on", bounds=bounds, classes=[0, 1, 2])
+    est = dplr.fit(X, np.digitize(y, [10, 25]), eps=3.0, mechanism=ON, bounds=bounds, classes=[0, 1, 2])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert_allclose(est.to_sklearn().predict_proba(X), est.predict_proba(X), rtol=1e-9)
@@ -532,7 +569,7 @@ def test_plain_models_of_several_classes_warn_of_nothing():
 def test_the_picture_clips_as_the_model_does():
     X, y = table(5_000)
     bounds = dplr.Bounds(NUMBERS.layout.pairs)
-    est = dplr.fit(X, y > 20, eps=3.0, mechanism="objective", bounds=bounds, ranges="on")
+    est = dplr.fit(X, y > 20, eps=3.0, mechanism=dplr.ObjectivePerturbation(ranges="on"), bounds=bounds)
     model = read_model(est)
     assert_array_equal(model.ranges, NUMBERS.layout.pairs)
     assert_array_equal(model.reach, list(est.ranges_.values()))
@@ -545,7 +582,9 @@ def test_the_picture_clips_as_the_model_does():
 
 def test_labels_may_have_ranges_too():
     X, y = table(20_000)
-    est = dplr.fit(X, y > 20, eps=1.0, mechanism="objective", bounds=dplr.Bounds(NUMBERS.layout.pairs), ranges="on")
+    est = dplr.fit(
+        X, y > 20, eps=1.0, mechanism=dplr.ObjectivePerturbation(ranges="on"), bounds=dplr.Bounds(NUMBERS.layout.pairs)
+    )
     assert est.score(X, y > 20) > 0.8
 
 
@@ -554,7 +593,7 @@ def test_labels_may_have_ranges_too():
 def test_rows_are_looked_at_once_before_any_noise_of_a_fit(mechanism, choice, looks, monkeypatch):
     """Sums of ranges meet every row; without them the gradient at the start does."""
     X = np.random.default_rng(0).normal(0, 0.2, (500, 2))
-    options = {"eps": 2.0, "mechanism": mechanism, "ranges": choice, "bounds": dplr.Bounds([(-5, 5)] * 2)}
+    options = {"eps": 2.0, "mechanism": spec_with(mechanism, choice), "bounds": dplr.Bounds([(-5, 5)] * 2)}
     sums, draws = [], []
     real = ArrayRows.sum
     monkeypatch.setattr(ArrayRows, "sum", lambda self, query, *a: sums.append(type(query)) or real(self, query, *a))

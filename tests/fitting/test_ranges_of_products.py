@@ -19,7 +19,7 @@ BOUNDS = dplr.Bounds(
     target=(-100, 300),
     products=[("a", "a"), ("a", "b"), ("a", "kind")],
 )
-OPTIONS = {"model": "linear", "mechanism": "fm", "bounds": BOUNDS}
+OPTIONS = {"model": "linear", "mechanism": dplr.FunctionalMechanism(ranges="on"), "bounds": BOUNDS}
 
 
 def frame(n=5_000):
@@ -30,7 +30,7 @@ def frame(n=5_000):
 
 def test_products_of_numbers_have_ranges_and_blocks_keep_their_bounds():
     X, y = frame()
-    est = dplr.fit(X, y, **OPTIONS, eps=math.inf, ranges="on", l2=0.0)
+    est = dplr.fit(X, y, **OPTIONS, eps=math.inf, l2=0.0)
     assert list(est.ranges_) == ["a", "b", "a^2", "a*b"]
     assert est.privacy_.released["range_sums"].shape == (4,)
     matrix = Encoder(as_table(X), BOUNDS.layout).block()[0]
@@ -72,7 +72,7 @@ def test_rows_in_ranges_stay_in_the_geometry(clip):
 @pytest.mark.filterwarnings("ignore::dplr.PrivacyWarning")
 def test_a_model_file_has_the_ranges_of_products(tmp_path):
     X, y = frame()
-    est = dplr.fit(X, y, **OPTIONS, eps=2.0, ranges="on", rng=1)
+    est = dplr.fit(X, y, **OPTIONS, eps=2.0, rng=1)
     path = tmp_path / "model.json"
     dplr.save_model(est, path)
     again = dplr.load_model(path)

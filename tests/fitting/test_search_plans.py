@@ -72,7 +72,9 @@ def test_a_partition_costs_the_eps_of_a_fit_or_of_its_choice(eps, relation, monk
     monkeypatch.setattr(_search, "cost", lambda fitted, _: round(fitted.l2 * SCORE))
     monkeypatch.setattr(_search, "plan_partition", lambda *facts: plans.append(partition(*facts)) or plans[-1])
     X = np.random.default_rng(0).uniform(-0.5, 0.5, (400, 2))
-    model = dplr.LogisticRegression(mechanism="fm", eps=eps, ranges="off", neighbouring=relation, n_rows=400)
+    model = dplr.LogisticRegression(
+        mechanism=dplr.FunctionalMechanism(ranges="off"), eps=eps, neighbouring=relation, n_rows=400
+    )
     found = dplr.PrivateSearch(model, [{"l2": 1.0}, {"l2": 2.0}]).fit(X, X[:, 0] > 0)
     assert found.best_params_ == {"l2": 2.0}
     (moved,) = coins.exponents  # by one record of score 1

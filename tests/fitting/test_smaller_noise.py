@@ -13,6 +13,7 @@ from dplr.mechanisms import as_mechanism
 from dplr.noise import Source
 from dplr.privacy.guarantees import Approx, Gaussian, Pure
 from forgeries import forgery
+from specs import spec_with
 
 BOTH = ("fm", "objective", "output")
 SPECS = {
@@ -24,7 +25,7 @@ SPECS = {
 
 def planned(d, delta, mechanism="objective", n=5_000, eps=1.0, **facts):
     bounds = dplr.Bounds([(-1, 1)] * d, target=(-1, 1) if facts.get("model") == "linear" else None)
-    facts = {"ranges": "off"} | facts
+    mechanism = spec_with(mechanism, facts.pop("ranges", "off"))
     facts = public_facts(n_rows=n, bounds=bounds, delta=delta, mechanism=mechanism, **facts)
     return facts.planned(eps).whole  # large deltas too
 
@@ -63,11 +64,11 @@ def test_pure_noise_in_the_gauge_of_blocks_may_be_a_little_larger(size, ratio, o
     known = {"x": (-10, 10), "y": (0, 60), "m": {"levels": list(range(12))}, "b": {"levels": list(range(size))}}
     facts = {"n_rows": 20_000, "bounds": dplr.Bounds(known, target=(0, 1)), "eps": 0.1, "model": "linear"}
     spec, gaussian = dplr.ObjectivePerturbation(), dplr.ObjectivePerturbation(noise="gaussian")
-    pure = dplr.plan(mechanism=spec, delta=0.0, ranges="off", **facts)
-    other = dplr.plan(mechanism=gaussian, delta=1e-6, ranges="off", **facts)
+    pure = dplr.plan(mechanism=spec_with(spec, "off"), delta=0.0, **facts)
+    other = dplr.plan(mechanism=spec_with(gaussian, "off"), delta=1e-6, **facts)
     assert spec.noise_of(pure) / spec.noise_of(other) == pytest.approx(ratio, abs=0.006)
     for ranges, taken in (("off", off), ("auto", auto)):
-        statement = dplr.plan(mechanism=spec, delta=1e-6, ranges=ranges, **facts).statement
+        statement = dplr.plan(mechanism=spec_with(spec, ranges), delta=1e-6, **facts).statement
         assert (statement.delta < 1e-18) is bool(taken)
         assert ("smaller than Gaussian noise for delta = 1e-06" in statement.calibration) is (taken == "smaller")
         assert ("in place of Gaussian noise for delta = 1e-06" in statement.calibration) is (taken == "gauge")
@@ -169,7 +170,9 @@ def test_several_classes_take_what_is_smaller_for_all_of_them():
     for k in (3, 40):
         known = {"a": (-1, 1), "b": (-1, 1)}
         bounds = dplr.Bounds(known, target=list(range(k)))
-        plan = dplr.plan(n_rows=5_000, bounds=bounds, eps=1.0, delta=1e-6, mechanism="output", ranges="off")
+        plan = dplr.plan(
+            n_rows=5_000, bounds=bounds, eps=1.0, delta=1e-6, mechanism=dplr.OutputPerturbation(ranges="off")
+        )
         laws.append(next(iter(plan.released.values())).law)
     assert laws == ["norm-Gamma", "Gaussian"]
 
@@ -193,7 +196,7 @@ def test_a_ridge_that_ranges_leave_too_little_for_has_none_unless_they_are_asked
         assert list(plan.released) == ["coef"]
         assert plan.released["coef"].law == "gauge in the objective"
     with pytest.raises(ValueError, match="`l2` must be above"):
-        dplr.plan(**facts, ranges="on")
+        dplr.plan(**facts | {"mechanism": dplr.ObjectivePerturbation(ranges="on")})
 
 
 @pytest.mark.parametrize("mechanism", BOTH)

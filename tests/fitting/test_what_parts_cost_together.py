@@ -11,6 +11,7 @@ import dplr
 from dplr.fitting.search import plan_partition
 from dplr.privacy.guarantees import Approx, Gaussian, Pure
 from planned_facts import facts_of
+from specs import spec_with
 
 MISSED = 2.0**-64  # of a model by objective perturbation
 UNITS = {
@@ -104,7 +105,7 @@ def test_a_delta_below_what_objective_perturbation_needs_is_refused_for_persons_
 
 def test_models_of_persons_state_what_their_solver_needs_and_not_the_delta_that_was_not_used():
     for classes, count in ((2, 1), (3, 3), (11, 11)):
-        planned = planned_of("objective", UNITS["persons"], classes, 1e-6, ranges="off")
+        planned = planned_of(spec_with("objective", "off"), UNITS["persons"], classes, 1e-6)
         composed = planned.statement.assumptions[-1] if classes > 2 else "eps and delta add up"
         if "add up" in composed:
             assert planned.statement.delta == count * MISSED
@@ -122,7 +123,7 @@ def test_ranges_and_the_models_in_them_cost_no_more_together_than_is_stated(unit
         for mechanism in ("fm", "objective", "output", "ngd"):
             if mechanism == "ngd" and delta == 0:
                 continue
-            planned = planned_of(mechanism, UNITS[unit], classes, delta, ranges="on")
+            planned = planned_of(spec_with(mechanism, "on"), UNITS[unit], classes, delta)
             part, count = parts_of(planned, classes)
             whole, ranges = planned.statement, planned.ranges
             spent = [block.sensitivity / (block.scale * block.weight) for block in ranges.released.values()]

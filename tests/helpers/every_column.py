@@ -117,7 +117,14 @@ def pairs(ranges="off"):
     products += [(name, name) for name in ("age", "rate", "area", "edu")]
     bounds = dplr.Bounds({name: COLUMNS[name] for name in kinds}, target=(-1e6, 1e6), products=products)
     X = table(300, width=1.0 if ranges == "off" else 0.1)
-    est = dplr.fit(X, target(X), bounds=bounds, model="linear", mechanism="objective", eps=float("inf"), ranges=ranges)
+    est = dplr.fit(
+        X,
+        target(X),
+        bounds=bounds,
+        model="linear",
+        mechanism=dplr.ObjectivePerturbation(ranges=ranges),
+        eps=float("inf"),
+    )
     est.coef_ = np.random.default_rng(2).normal(size=len(est.coef_))
     return est
 
@@ -131,5 +138,5 @@ def model(name, ranges="off", fit_intercept=True):
     if name not in ("regression", "booleans"):
         labels = np.array(bounds.target)
         y = labels[np.digitize(y, [80, 120][: len(labels) - 1])]
-    own = {"mechanism": "objective", "eps": 30.0, "ranges": ranges, "fit_intercept": fit_intercept}
+    own = {"mechanism": dplr.ObjectivePerturbation(ranges=ranges), "eps": 30.0, "fit_intercept": fit_intercept}
     return dplr.fit(X, y, bounds=bounds, **options, **own)

@@ -100,7 +100,6 @@ def promise(entry):
         "l2": Line("--l2 0.25", passes(entry, "l2", 0.25)),
         "no_intercept": Line("--no-intercept", passes(entry, "fit_intercept", False)),
         "curves": Line("--curves 5", passes(entry, "curves", 5)),
-        "ranges": Line("--ranges on", passes(entry, "ranges", "on")),
         "public": Line(
             "--public public.csv",
             passes(entry, "public", five),

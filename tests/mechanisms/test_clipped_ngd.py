@@ -36,6 +36,10 @@ def table(n=10_000, seed=0):
     return X, 3 * np.minimum(X[:, 0], 12) + X[:, 1] + rng.normal(0, 4, n)
 
 
+def ngd(ranges):
+    return dplr.NoisyGradientDescent(ranges=ranges)
+
+
 def fit(X, y, **changes):
     return dplr.fit(X, y, **FACTS | changes)
 
@@ -51,7 +55,9 @@ def clips(**changes):
 @pytest.mark.parametrize("eps", [0.1, 1.0, 8.0])
 def test_it_costs_nothing_and_changes_no_noise(eps):
     """Plan and statement are those without ranges, but for one sentence."""
-    with_it, without = (dplr.plan(**FACTS | {"n_rows": 10_000, "eps": eps, "ranges": each}) for each in ("auto", "off"))
+    with_it, without = (
+        dplr.plan(**FACTS | {"n_rows": 10_000, "eps": eps, "mechanism": ngd(each)}) for each in ("auto", "off")
+    )
     assert with_it.statement.assumptions == (*without.statement.assumptions, CLIPS)
     assert with_it.settings == without.settings
     for name in without.statement.__slots__:
@@ -61,7 +67,7 @@ def test_it_costs_nothing_and_changes_no_noise(eps):
 
 def test_the_sums_of_the_columns_are_those_of_rows_that_are_not_clipped():
     X, y = table(2_000)
-    with_it, without = (fit(X, y, ranges=each, rng=5) for each in ("auto", "off"))
+    with_it, without = (fit(X, y, mechanism=ngd(each), rng=5) for each in ("auto", "off"))
     for name in ("means", "squares"):
         assert_array_equal(with_it.released_[name], without.released_[name])
     assert (with_it.released_["gradients"] != without.released_["gradients"]).any()
@@ -156,7 +162,7 @@ def test_it_pays_where_an_effect_saturates():
     held_X, held_y = table(20_000, seed=1)
     scores = {}
     for each in ("auto", "off"):
-        fits = dplr.fit_many(X, y, **FACTS | {"eps": [1.0] * 20}, ranges=each)
+        fits = dplr.fit_many(X, y, **FACTS | {"eps": [1.0] * 20, "mechanism": ngd(each)})
         scores[each] = np.mean([est.score(held_X, held_y) for est in fits])
     assert scores["auto"] > scores["off"] + 0.015
 
@@ -216,7 +222,7 @@ def test_ranges_lie_within_the_bounds_and_are_not_too_narrow_whatever_was_releas
 
 def test_only_numeric_targets_whose_rows_are_standardised_with_noise_clip():
     assert clips()
-    assert not clips(ranges="off")
+    assert not clips(mechanism=ngd("off"))
     assert not clips(model="logistic", bounds=dplr.Bounds(PAIRS))
     assert not clips(model="svm", bounds=dplr.Bounds(PAIRS))
     assert not clips(eps=math.inf, delta=0.0)
@@ -236,7 +242,7 @@ def test_without_noise_nothing_is_clipped():
 
 
 def test_ranges_that_are_bought_first_are_the_only_ones():
-    est = fit(*table(5_000), ranges="on")
+    est = fit(*table(5_000), mechanism=ngd("on"))
     assert list(est.released_) == ["range_sums", "range_squares", "means", "squares", "gradients"]
     assert CLIPS not in est.privacy_.assumptions
     c, n = est._record.prep.geometry.half_width, 5_000
@@ -277,7 +283,7 @@ def test_a_saved_model_clips_as_before(facts, tmp_path):
 
 
 def forbid(model):
-    model["parameters"]["ranges"] = "off"
+    model["parameters"]["mechanism"]["ranges"] = "off"
 
 
 def hide(model):
@@ -290,7 +296,7 @@ def claim(model):
 
 @pytest.mark.parametrize(("ranges", "change"), [("auto", forbid), ("auto", hide), ("off", claim)])
 def test_files_that_do_not_say_what_was_clipped_are_refused(ranges, change, tmp_path):
-    path = forgery(fit(*table(500), ranges=ranges), tmp_path / "model.json", change)
+    path = forgery(fit(*table(500), mechanism=ngd(ranges)), tmp_path / "model.json", change)
     with pytest.raises(dplr.ModelFileError, match="numbers are clipped where they are, and only there"):
         dplr.load_model(path)
 

@@ -37,7 +37,16 @@ def test_a_sum_of_squared_numbers_has_the_noise_of_its_block(delta):
     """Residuals are sum y^2 less what the model explains: their interval must be as wide as that sum is noisy."""
     y = np.random.default_rng(1).uniform(-1, 1, 600)
     X, bounds = np.random.default_rng(0).uniform(0, 1, (600, 2)), dplr.Bounds([(0, 1), (0, 1)], target=(-1, 1))
-    est = dplr.fit(X, y, model="linear", eps=5.0, delta=delta, mechanism="fm", bounds=bounds, ranges="off", rng=1)
+    est = dplr.fit(
+        X,
+        y,
+        model="linear",
+        eps=5.0,
+        delta=delta,
+        mechanism=dplr.FunctionalMechanism(ranges="off"),
+        bounds=bounds,
+        rng=1,
+    )
     record, block = est._record, est.privacy_.released["target_square"]
     (reading,) = record.mechanism.readings(record.plan, record.parts, [])
     assert reading.square == est.released_["target_square"][0]

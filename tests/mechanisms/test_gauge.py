@@ -196,7 +196,7 @@ PRODUCTS = {"a block of products": [(0, 1)]}
 def test_no_density_ratio_exceeds_what_a_plan_states_and_the_search_reaches_it(shape, model, cut, twin, relation, l2):
     bounds = dplr.Bounds(SHAPES[shape], (-1, 1) if model == "linear" else None, PRODUCTS.get(shape, ()))
     facts = {"n_rows": 500, "n_features": 2, "bounds": bounds, "model": model, "neighbouring": relation, "l2": l2}
-    plan = dplr.plan(eps=1.0, mechanism=dplr.ObjectivePerturbation(cut=cut), ranges="off", **facts)
+    plan = dplr.plan(eps=1.0, mechanism=dplr.ObjectivePerturbation(cut=cut, ranges="off"), **facts)
     body = body_of(plan.problem.geometry)
     found = search(plan.problem.geometry.d, loss=twin, ridge=ridges_of(plan), scale=plan.statement.noise_scale,
                    neighbouring=relation, iota=0.5, body=body, pairs=20_000)  # fmt: skip
@@ -218,8 +218,8 @@ def test_the_auditor_sees_noise_of_a_wrong_scale_or_body(scale, body):
 
 
 def test_constants_of_a_plan():
-    facts = {"n_rows": 1000, "n_features": 2, "eps": 1.0, "ranges": "off"}
-    plan = dplr.plan(**facts, bounds=dplr.Bounds(SHAPES["a block"]), mechanism="objective")
+    facts = {"n_rows": 1000, "n_features": 2, "eps": 1.0, "mechanism": dplr.ObjectivePerturbation(ranges="off")}
+    plan = dplr.plan(**facts, bounds=dplr.Bounds(SHAPES["a block"]))
     block, solved = plan.released["coef"], plan.settings
     assert block.sensitivity == 1.0  # 2 C with C = 0.5
     assert block.scale == pytest.approx(1 / (255 / 256), rel=1e-9)
@@ -242,8 +242,8 @@ def test_constants_of_a_plan():
 def test_a_statement_lets_a_reader_recompute_the_guarantee(l2):
     """From its own words alone: eps' and kappa for theorem 5, the body for the law, tau and Lam for theorem 4."""
     bounds = dplr.Bounds(SHAPES["a block"])
-    facts = {"n_rows": 1000, "n_features": 2, "eps": 1.0, "ranges": "off"}
-    plan = dplr.plan(**facts, l2=l2, bounds=bounds, mechanism="objective")
+    facts = {"n_rows": 1000, "n_features": 2, "eps": 1.0, "mechanism": dplr.ObjectivePerturbation(ranges="off")}
+    plan = dplr.plan(**facts, l2=l2, bounds=bounds)
     words, block = plan.statement.calibration, plan.released["coef"]
 
     def said(name, number=r"([0-9.e+-]*[0-9])"):
@@ -306,7 +306,9 @@ def test_public_coefficients_and_classes_go_through_the_weights():
     est = dplr.fit(X, y, eps=0.05, bounds=BOUNDS, mechanism="objective", public=start)
     assert est.score(X, y) > 0.95 * start.score(X, y)  # alone, eps = 0.05 finds little
     classes = np.where(y, np.where(X["a"] > 0, 2, 1), 0)
-    three = dplr.fit(X, classes, eps=30.0, bounds=BOUNDS, mechanism="objective", classes=(0, 1, 2), ranges="off")
+    three = dplr.fit(
+        X, classes, eps=30.0, bounds=BOUNDS, mechanism=dplr.ObjectivePerturbation(ranges="off"), classes=(0, 1, 2)
+    )
     assert three.score(X, classes) > 0.75
     assert {block.law for block in three.privacy_.released.values()} == {"gauge in the objective"}
 

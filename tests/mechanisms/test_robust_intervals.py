@@ -19,6 +19,7 @@ from dplr.problem.problem import Problem
 from dplr.rows import ArrayRows
 from dplr.rows.queries.clipped import on_coef_grid
 from dplr.rows.queries.meat import meat_moments
+from specs import spec_with
 
 ROBUST = dplr.FunctionalMechanism(intervals="robust")
 GEOMETRIES = {
@@ -159,7 +160,7 @@ def test_pure_intervals_hold_a_flag_with_a_larger_variance_as_often_as_they_say(
         y = X @ [1.0, 2.0] + (0.1 + 3 * X[:, 1]) * rng.uniform(-1, 1, len(X))
         for intervals, found in held.items():
             spec = dplr.FunctionalMechanism(intervals=intervals)
-            est = dplr.LinearRegression(eps=20.0, bounds=bounds, mechanism=spec, ranges="off", rng=seed).fit(X, y)
+            est = dplr.LinearRegression(eps=20.0, bounds=bounds, mechanism=spec_with(spec, "off"), rng=seed).fit(X, y)
             low, high = est.conf_int()["column 1"]
             found.append(low <= 2.0 <= high)
     assert np.mean(held["robust"]) >= 0.9

@@ -217,7 +217,7 @@ KEYS = {
     "half_width", "n_rows", "start", "classes", "coef", "intercept", "statement", "statement_of_one", "ranges",
     "released", "history",
 }  # fmt: skip
-PARAMETERS = {"eps", "delta", "mechanism", "fit_intercept", "l2", "neighbouring", "ranges", "n_rows"}
+PARAMETERS = {"eps", "delta", "mechanism", "fit_intercept", "l2", "neighbouring", "n_rows"}
 
 
 @pytest.mark.parametrize("which", MODELS)

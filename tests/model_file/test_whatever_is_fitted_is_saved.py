@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 
 import dplr
 import every_column
+from specs import spec_with
 
 N = 60
 TARGETS = {
@@ -49,12 +50,11 @@ def fits(draw):
     options = {
         "bounds": dplr.Bounds({name: every_column.COLUMNS[name] for name in names}, target=target, products=products),
         "model": model,
-        "mechanism": draw(st.sampled_from(SPECS)),
+        "mechanism": spec_with(draw(st.sampled_from(SPECS)), draw(st.sampled_from(["auto", "on", "off"]))),
         "eps": draw(st.sampled_from([0.5, 20.0, 1e5])),
         "delta": draw(st.sampled_from([0.0, 1e-4])),
         "fit_intercept": draw(st.sampled_from([True, True, False])),
         "l2": draw(st.sampled_from(["auto", "auto", 0.1])),
-        "ranges": draw(st.sampled_from(["auto", "on", "off"])),
         "curves": draw(st.sampled_from([None, None, 4])),
         "neighbouring": draw(st.sampled_from(["replace_one", "add_remove"])),
     }

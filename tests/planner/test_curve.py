@@ -147,7 +147,7 @@ def test_a_shift_of_all_levels_is_not_noise():
         (BOUNDS, {"fit_intercept": False}),
         (None, {"n_features": 2}),
         (None, {"n_features": 2, "model": "linear"}),
-        (NUMBER, {"model": "linear", "ranges": "on"}),
+        (NUMBER, {"model": "linear", "mechanism": dplr.ObjectivePerturbation(ranges="on")}),
         (NUMBER, {"model": "huber"}),
         (NUMBER, {"model": "poisson"}),
         (NUMBER, {"model": own_log_cosh()}),
@@ -160,8 +160,9 @@ def test_simulated_fits_have_the_plan_that_they_stand_for(bounds, options, monke
     seen = []
     real = PrivateLinearModel._fit_many
     monkeypatch.setattr(PrivateLinearModel, "_fit_many", lambda *given: seen.append(real(*given)) or seen[-1])
-    (point,) = curve_of(bounds, mechanism="objective", **options).points
-    planned = dplr.plan(bounds=bounds, n_rows=800, eps=0.5, mechanism="objective", **options)
+    options = {"mechanism": "objective"} | options
+    (point,) = curve_of(bounds, **options).points
+    planned = dplr.plan(bounds=bounds, n_rows=800, eps=0.5, **options)
     private = [est for fits in seen for est in fits if est.eps == 0.5]
     assert len(private) == FEW.tables * FEW.fits
     for est in private:

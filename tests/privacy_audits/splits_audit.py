@@ -24,7 +24,9 @@ def tables(relation):
 
 def model(relation):
     bounds = dplr.Bounds([(-1, 1)], target=[False, True])
-    return dplr.LogisticRegression(eps=EPS, bounds=bounds, mechanism="fm", ranges="off", neighbouring=relation)
+    return dplr.LogisticRegression(
+        eps=EPS, bounds=bounds, mechanism=dplr.FunctionalMechanism(ranges="off"), neighbouring=relation
+    )
 
 
 def released(est):
@@ -34,7 +36,7 @@ def released(est):
 
 def held_out(values, relation):
     est = model(relation)
-    options = {name: getattr(est, name) for name in ("eps", "bounds", "mechanism", "ranges", "neighbouring")}
+    options = {name: getattr(est, name) for name in ("eps", "bounds", "mechanism", "neighbouring")}
     return released(dplr.fit(values[:, None], np.ones(len(values), bool), holdout=0.5, **options))
 
 

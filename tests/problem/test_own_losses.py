@@ -28,6 +28,7 @@ from dplr.rows.queries.losses import LossGradient, LossGradientHessian
 from dplr.solvers.certificate import Objective, gradient_rounding_bound, least_tolerance, pass_limit
 from own_losses import KNOTTED, own_log_cosh, own_logistic
 from sixty_digits import gradient_of, mp
+from specs import spec_with
 
 each = pytest.mark.parametrize("loss", KNOTTED, ids=lambda loss: loss.label)
 UNIT = 2.0**-53
@@ -436,9 +437,9 @@ def test_output_perturbation_of_numbers_says_that_it_minimises_a_huber_loss():
     assert "instead of the squared one" in est.privacy_.calibration
     assert est.privacy_.estimand == "margin"
     own = dplr.OutputPerturbation(cut=0.25)
-    plan = dplr.plan(n_rows=3000, bounds=bounds, model="linear", mechanism=own, eps=3.0, ranges="off")
-    twin = dplr.plan(n_rows=3000, bounds=bounds, model="huber", mechanism="output", eps=3.0, ranges="off",
-                     l2=plan.settings.ridge / 3000)  # fmt: skip
+    plan = dplr.plan(n_rows=3000, bounds=bounds, model="linear", mechanism=spec_with(own, "off"), eps=3.0)
+    twin = dplr.plan(n_rows=3000, bounds=bounds, model="huber", eps=3.0,
+                     mechanism=dplr.OutputPerturbation(ranges="off"), l2=plan.settings.ridge / 3000)  # fmt: skip
     width = twin.problem.loss.width
     assert plan.statement.sensitivity == pytest.approx(twin.statement.sensitivity * 0.25 / width, rel=1e-3)
 
@@ -516,7 +517,9 @@ def test_a_poisson_model_does_not_depend_on_the_unit_of_the_counts():
     scores = []
     for unit in (1e-3, 1.0, 1e4):
         bounds = dplr.Bounds([(0, 1)] * 2, target=(0, 20 * unit))
-        est = dplr.PoissonRegressor(eps=1.0, mechanism="output", bounds=bounds, rng=0, ranges="off").fit(X, y * unit)
+        est = dplr.PoissonRegressor(eps=1.0, mechanism=dplr.OutputPerturbation(ranges="off"), bounds=bounds, rng=0).fit(
+            X, y * unit
+        )
         scores.append(est.score(X, y * unit))
     assert scores[0] > 0.1
     assert_allclose(scores, scores[1], rtol=1e-3)

@@ -20,7 +20,15 @@ def with_a_null_direction(loans, seed):
     bounds = dplr.Bounds(declared, products=[("age", "loan")], target=(0, 40))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dplr.PrivacyWarning)
-        est = dplr.fit(frame, target, eps=50.0, model="linear", mechanism="fm", ranges="off", bounds=bounds, rng=seed)
+        est = dplr.fit(
+            frame,
+            target,
+            eps=50.0,
+            model="linear",
+            mechanism=dplr.FunctionalMechanism(ranges="off"),
+            bounds=bounds,
+            rng=seed,
+        )
     record = est._record
     (reading,) = record.mechanism.readings(record.plan, record.parts, [])
     keep = [[*est.coef_names_, "(intercept)"].index(name) for name in COLUMNS]

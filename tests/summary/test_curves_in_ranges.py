@@ -8,12 +8,20 @@ import dplr
 KNOTS = [30, 36, 40, 44, 50]
 
 
-def fitted(**options):
+def fitted(ranges="auto", **options):
     rng = np.random.default_rng(0)
     X = np.column_stack([np.clip(rng.normal(40, 6, 20_000), 0, 100), rng.uniform(0, 10, 20_000)])
     y = np.abs(X[:, 0] - 40) / 10 + 0.1 * X[:, 1]
     bounds = dplr.Bounds([{"lower": 0, "upper": 100, "knots": KNOTS}, (0, 10)], target=(0, 5))
-    return dplr.fit(X, y, model="linear", mechanism="fm", bounds=bounds, eps=float("inf"), **options)
+    return dplr.fit(
+        X,
+        y,
+        model="linear",
+        mechanism=dplr.FunctionalMechanism(ranges=ranges),
+        bounds=bounds,
+        eps=float("inf"),
+        **options,
+    )
 
 
 def test_bands_are_about_the_curve_that_predicts_where_its_line_has_a_range():
@@ -41,7 +49,7 @@ def test_the_line_is_no_average_slope_without_an_intercept():
 
 def test_widths_of_intervals_are_planned_where_fits_narrow_a_line():
     bounds = dplr.Bounds([{"lower": 0, "upper": 100, "knots": KNOTS}, (0, 10)], target=(0, 5))
-    options = {"model": "linear", "mechanism": "fm", "eps": 5.0, "n_rows": 20_000, "ranges": "on"}
+    options = {"model": "linear", "mechanism": dplr.FunctionalMechanism(ranges="on"), "eps": 5.0, "n_rows": 20_000}
     (point,) = dplr.plan_curve(bounds=bounds, intervals=True, **options).points
     names = [width.name for width in point.intervals]
     assert names[:2] == ["column 0 (line)", "column 0 at 30"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ import dplr
 from bench.papers.figure import Cell, Figure, Row
 from bench.papers.fm12.methods import AS_PRINTED, bounds
 from bench.papers.pages import markdown
+from dplr.mechanisms import as_mechanism
 
 COLUMNS = 13  # of the 14 dimensions, without the target
 Numbers = Mapping[str, float]
@@ -55,8 +57,8 @@ def sensitivity(model: str, rng: np.random.Generator) -> Numbers:
     found = largest_change(d, 0.5 if logistic else 2.0, 0.125 if logistic else 1.0, rng)
     plans = [
         dplr.plan(
-            n_rows=370_000, n_features=d, eps=0.8, model=model, fit_intercept=False, mechanism=spec,
-            bounds=bounds(d, model), ranges="off",
+            n_rows=370_000, n_features=d, eps=0.8, model=model, fit_intercept=False,
+            mechanism=replace(as_mechanism(spec), ranges="off"), bounds=bounds(d, model),
         ).statement
         for spec in (AS_PRINTED, "fm")
     ]  # fmt: skip
@@ -136,10 +138,10 @@ def definite(rng: np.random.Generator) -> Numbers:
     y = np.clip(X.sum(1) - X.mean() * d, -1, 1)
     found = []
     for floor in (0.0, 4.0):
-        spec = dplr.FunctionalMechanism(calibration="paper", floor_deviations=floor)
+        spec = dplr.FunctionalMechanism(calibration="paper", floor_deviations=floor, ranges="off")
         fits = dplr.fit_many(
             X, y, eps=[0.8], repeats=500, model="linear", mechanism=spec, bounds=bounds(d, "linear"),
-            fit_intercept=False, ranges="off", rng=int(rng.integers(2**31)),
+            fit_intercept=False, rng=int(rng.integers(2**31)),
         )  # fmt: skip
         found.append(max(float(np.linalg.norm(est.coef_)) for est in fits))
     return {

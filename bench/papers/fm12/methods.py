@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 import dplr
 from bench.papers.fm12.people import FEATURES, SUBSETS
+from dplr.mechanisms import as_mechanism
 
 Model: TypeAlias = tuple[NDArray[np.float64], float]
 # From rows, target, model, privacy losses and a seed to coefficients and intercept for each loss.
@@ -42,9 +44,10 @@ def _parts(est: Any) -> Model:
 
 def _private(mechanism: Any, fit_intercept: bool = False) -> Fit:
     def fit(X: NDArray[np.float64], y: Any, model: str, eps: Sequence[float], seed: int) -> list[Model]:
+        spec = replace(as_mechanism(mechanism), ranges="off")
         many = dplr.fit_many(
-            X, y, eps=eps, model=model, mechanism=mechanism, bounds=bounds(X.shape[1], model),
-            fit_intercept=fit_intercept, ranges="off", rng=seed,
+            X, y, eps=eps, model=model, mechanism=spec, bounds=bounds(X.shape[1], model),
+            fit_intercept=fit_intercept, rng=seed,
         )  # fmt: skip
         return [_parts(est) for est in many]
 
@@ -58,7 +61,7 @@ def _without_noise(truncated: bool) -> Fit:
         exact = model == "logistic" and not truncated
         est = dplr.fit(
             X, y, eps=math.inf, model=model, mechanism="none" if exact else WITHOUT_NOISE,
-            bounds=bounds(X.shape[1], model), fit_intercept=False, l2=NO_RIDGE if exact else 0.0, ranges="off",
+            bounds=bounds(X.shape[1], model), fit_intercept=False, l2=NO_RIDGE if exact else 0.0,
         )  # fmt: skip
         return [_parts(est)] * len(eps)
 

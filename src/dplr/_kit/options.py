@@ -42,8 +42,6 @@ weight_bounds : tuple of (float, float) or None, default=None
 public : tuple, fitted model, array-like or None, default=None
     Where the fit starts and towards which its ridge pulls, as in `LogisticRegression`: public rows ``(X, y)``, a
     fitted model or ``(coef, intercept)``.
-ranges : {"auto", "on", "off"}, default="auto"
-    Whether numbers are clipped to ranges that are released first, as in `LogisticRegression`.
 curves : int, "auto" or None, default=None
     Number of knots of a curve beside each declared number that measures something, as in `LogisticRegression`.
     `"auto"` takes some where they pay, a function of public facts. None fits lines.

@@ -72,7 +72,7 @@ def audit(
     **facts
         Public facts as in `dplr.plan`: `n_features`, `bounds`, `model`, `mechanism`, `fit_intercept`, `l2`,
         `neighbouring`, `person`, `rows_per_person`, `weight_bounds`, `public` (coefficients, not rows),
-        `ranges`, `curves` and `aim`.
+        `curves` and `aim`.
 
     Returns
     -------
@@ -153,7 +153,7 @@ def _trial(public: PublicFacts, eps: float, model: str | Loss, class_weight: Cla
     options: dict[str, Any] = {
         "eps": eps, "delta": public.delta, "mechanism": public.mechanism, "bounds": bounds,
         "fit_intercept": public.fit_intercept, "l2": public.l2, "neighbouring": public.neighbouring,
-        "n_rows": public.n_rows if public.neighbouring == Neighbouring.ADD_REMOVE else None, "ranges": public.ranges,
+        "n_rows": public.n_rows if public.neighbouring == Neighbouring.ADD_REMOVE else None,
         "curves": public.curves, "aim": public.aim, "public": public.public,
         "rows_per_person": unit.rows_per_person,
     }  # fmt: skip

@@ -145,7 +145,7 @@ class TableModel(NotebookView, CellModel, BaseEstimator):  # type: ignore[misc]
         kind = _Labels if check_choice("model", self.model, MODELS) == "logistic" else _Numbers
         shared = ("eps", "bounds", "fit_intercept", "neighbouring", "n_rows", "ledger", "rng")
         labels = {"classes": self.classes} if self.model == "logistic" else {}
-        model: Any = kind(mechanism="none", ranges="off", **{name: getattr(self, name) for name in shared}, **labels)
+        model: Any = kind(mechanism="none", **{name: getattr(self, name) for name in shared}, **labels)
         model._alias = type(self).__name__
         _uncovered.remember(model, (), self)
         return model

@@ -98,9 +98,6 @@ public_option = click.option(
 def privacy_options(function: Function) -> Function:
     """The options of the promise and of the mechanism."""
     for option in (
-        click.option("--ranges", type=click.Choice(("auto", "on", "off")), default="auto", show_default=True,
-            help="Spend a share of eps to find where numbers lie within their bounds; auto: where records are many and "
-            "the fit has no intervals."),
         click.option("--curves", type=Knots(), default=None,
             help="Curves of this many knots beside each number that measures something; auto: some where they pay. A "
             "line without."),
@@ -120,7 +117,7 @@ def privacy_options(function: Function) -> Function:
 
 
 _PARAMETERS = (
-    "eps", "delta", "mechanism", "model", "neighbouring", "l2", "ranges", "curves", "public",
+    "eps", "delta", "mechanism", "model", "neighbouring", "l2", "curves", "public",
     "aim",
 )  # fmt: skip
 

@@ -15,7 +15,7 @@ _BASIS = "This is simulated from the bounds and not from the data; `dplr plan --
 _TABLES = 3  # the time of a fit's own table each
 _FACTS = (
     "bounds", "model", "mechanism", "delta", "fit_intercept", "l2", "neighbouring", "person", "rows_per_person",
-    "weight_bounds", "ranges", "curves", "aim",
+    "weight_bounds", "curves", "aim",
 )  # fmt: skip
 
 

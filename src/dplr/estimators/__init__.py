@@ -95,7 +95,6 @@ def fit(
     weight_bounds: tuple[float, float] | None = None,
     class_weight: Mapping[Any, float] | None = None,
     public: PublicLike = None,
-    ranges: str = "auto",
     curves: int | str | None = None,
     aim: str = "prediction",
     ledger: LedgerLike = None,
@@ -155,8 +154,6 @@ def fit(
     public : tuple, fitted model, array-like or None, default=None
         Where the fit starts and towards which its ridge pulls, as in `LogisticRegression`: public rows ``(X, y)``, a
         fitted model or ``(coef, intercept)``.
-    ranges : {"auto", "on", "off"}, default="auto"
-        Whether numbers are clipped to ranges that are released first, as in `LogisticRegression`.
     curves : int, "auto" or None, default=None
         Number of knots of a curve beside each declared number that measures something, as in `LogisticRegression`.
         `"auto"` takes some where they pay, a function of public facts. None fits lines.
@@ -229,7 +226,7 @@ def fit(
         model, classes, class_weight, eps=eps, delta=delta, mechanism=mechanism, bounds=bounds,
         fit_intercept=fit_intercept, l2=l2, neighbouring=neighbouring, n_rows=n_rows,
         person=person if isinstance(person, str) else None, rows_per_person=rows_per_person,
-        weight_bounds=weight_bounds, public=public, ranges=ranges, curves=curves, aim=aim,
+        weight_bounds=weight_bounds, public=public, curves=curves, aim=aim,
         ledger=ledger, rng=rng, progress=progress,
     )  # fmt: skip
     ids = None if isinstance(person, str) else person

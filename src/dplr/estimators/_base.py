@@ -106,7 +106,6 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
     rows_per_person: int = 1
     weight_bounds: tuple[float, float] | None = None
     public: PublicLike = None
-    ranges: str = "auto"
     curves: int | str | None = None
     aim: str = "prediction"
     ledger: LedgerLike = None

@@ -60,15 +60,6 @@ class LogisticRegression(PrivateClassifier):
         - a fitted model with `coef_` and `intercept_`. `sklearn.clone` would unfit it: in cross-validation give
         - ``(coef, intercept)``; or
         - a vector, the intercept last; without it where ``fit_intercept=False``.
-    ranges : {"auto", "on", "off"}, default="auto"
-        Whether numbers are clipped to narrower ranges than the bounds, in the fit and in predictions. A range is the
-        mean and three deviations to both sides, from sums that are released first, for at most 15 % of eps. Levels,
-        and numbers whose bounds are digits, such as (0, 1) or (1, 5), keep their bounds. It needs bounds, an intercept
-        and n_rows, and no `public`. `"auto"` does so with pure noise under replace_one, where the noise of a mean is at
-        most a ninth of its half-width (ranges.md), and the fit has no intervals and another `aim` than coefficients;
-        for labels, where half of the columns have ranges.
-        With delta > 0, `"auto"` lets standardised `"ngd"` clip numbers of a regression to ranges made of its own sums,
-        for no further eps (noisy_gd.md, section 7).
     curves : int, "auto" or None, default=None
         A number of knots makes each declared number that measures something a curve (`Bounds.with_curves`): piecewise
         linear between that many even knots, beside its line. `"auto"` takes 8 to 24 where they pay, a function of n,

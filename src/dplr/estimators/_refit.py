@@ -56,7 +56,6 @@ def refit(
         eps=statement.eps,
         delta=statement.delta,
         neighbouring=str(statement.neighbouring),
-        ranges="on" if record.ranges else "off",
         l2="auto" if plan.problem.l2 is None else plan.problem.l2,
         public=fitted.public,
         aim=AIMS[0],  # the mechanism has its options already

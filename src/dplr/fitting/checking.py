@@ -244,7 +244,7 @@ def _noise(bounds: Bounds | None, loss: Loss, width: int, count: int, unit: Unit
         classes = bounds.target_classes() if bounds is not None and loss.classification else None
         facts = PublicFacts(
             loss=loss, mechanism=AUTO, delta=0.0, bounds=bounds, fit_intercept=True, l2="auto", public=None,
-            ranges="auto", neighbouring=Neighbouring.REPLACE_ONE, n_rows=count,
+            neighbouring=Neighbouring.REPLACE_ONE, n_rows=count,
             n_features=len(bounds.columns) if bounds else width, columns=None if bounds is None else bounds.names,
             classes=classes, unit=unit,
         )  # fmt: skip

@@ -31,7 +31,6 @@ class FitFacts(TypedDict, total=False):
     rows_per_person: int
     weight_bounds: tuple[float, float] | None
     public: PublicLike
-    ranges: str
     curves: int | str | None
     aim: str
 
@@ -61,7 +60,6 @@ def public_facts(
     l2: float | str = "auto",
     neighbouring: str = Neighbouring.REPLACE_ONE,
     public: PublicLike = None,
-    ranges: str = "auto",
     curves: int | str | None = None,
     aim: str = AIMS[0],
     person: str | None = None,
@@ -87,7 +85,6 @@ def public_facts(
         l2=l2,
         neighbouring=neighbouring,
         public=public,
-        ranges=ranges,
         curves=curves,
         aim=aim,
         n_rows=None if n_rows is None else check_count("n_rows", n_rows),

@@ -22,7 +22,7 @@ from dplr.fitting.aims import COEFFICIENTS, check_table, choose_table
 from dplr.fitting.curves import curved_bounds
 from dplr.fitting.one_vs_rest import ReleasePlan, is_several, plan_models
 from dplr.fitting.pretraining import Public, PublicData, PublicLike, read_public, start
-from dplr.fitting.ranges import CHOICES, Ranges, choice_for, clippable, plan_ranges, with_ranges
+from dplr.fitting.ranges import Ranges, choice_for, clippable, plan_ranges, with_ranges
 from dplr.mechanisms import as_mechanism, check_mechanism
 from dplr.mechanisms.automatic import AUTO, choose
 from dplr.mechanisms.protocol import AIMS, Mechanism, MechanismLike, Tabled
@@ -47,7 +47,7 @@ class PublicFacts:
 
     Attributes
     ----------
-    loss, mechanism, delta, bounds, fit_intercept, l2, neighbouring, public, ranges : as the user gave them.
+    loss, mechanism, delta, bounds, fit_intercept, l2, neighbouring, public : as the user gave them.
     n_rows : public number of rows, or a declared reference under add_remove; None when neither is known.
     n_features, columns : of the table; the names are None where it has none.
     classes : the labels; None for a numeric target, and where they are not known.
@@ -69,7 +69,6 @@ class PublicFacts:
     l2: float | str
     neighbouring: str
     public: PublicLike
-    ranges: str
     n_rows: int | None
     n_features: int
     columns: Sequence[str] | None
@@ -102,7 +101,7 @@ class PublicFacts:
         if labels is not None:
             resolved |= {"classes": labels.classes.tolist(), "label_codes": labels.codes}
             resolved["assumptions"] = (*assumptions, labels.assumption)
-        names = ("mechanism", "delta", "fit_intercept", "l2", "neighbouring", "public", "ranges", "aim", "curves")
+        names = ("mechanism", "delta", "fit_intercept", "l2", "neighbouring", "public", "aim", "curves")
         declared = {name: getattr(model, name) for name in names}
         return cls(
             loss=model._loss(),
@@ -124,7 +123,6 @@ class PublicFacts:
             raise ValueError(sentence("X", f"must have 1 to {MAX_FEATURES} columns", self.n_features))
         check_flag("fit_intercept", self.fit_intercept)
         check_l2(self.l2)
-        check_choice("ranges", self.ranges, CHOICES)
         check_choice("aim", self.aim, AIMS)
         check_mechanism(self.mechanism)
         object.__setattr__(self, "delta", check_delta(self.delta))
@@ -162,7 +160,12 @@ class PublicFacts:
             w0, sentences = start(self.start, problem, self.prep, self.classes)
             facts += sentences
         problem = replace(problem, assumptions=tuple(facts), w0=w0)
-        return replace(problem, clippable=clippable(choice_for(self.aim, self.ranges), problem, self.prep))
+        return replace(problem, clippable=clippable(self._ranges, problem, self.prep))
+
+    @property
+    def _ranges(self) -> str:
+        """Whether the mechanism has ranges, known before it is chosen."""
+        return choice_for(self.aim, "auto" if self.mechanism == AUTO else as_mechanism(self.mechanism).ranges)
 
     def at(self, eps: float) -> PublicFacts:
         """These facts with the curves that a fit with this eps has, as columns of the bounds."""
@@ -209,21 +212,25 @@ class PublicFacts:
 
     def _selection(self, eps: float) -> tuple[Mechanism, str]:
         """The mechanism with its options, and why `"auto"` took it; empty for one that was asked for."""
-        tables = self.aim == COEFFICIENTS
+        mechanism: Any
+        tables, reason = self.aim == COEFFICIENTS, ""
         if self.mechanism != AUTO:
             mechanism = as_mechanism(self.mechanism)
-            return mechanism.aimed(self.problem, self.model_labels) if tables else mechanism, ""
-        if tables:
-            return choose_table(self.problem, self.model_labels, eps, self.delta)
-        name, reason = choose(self.loss, self.n_rows, len(self.model_labels), eps, self.delta)
-        return as_mechanism(name), reason
+            mechanism = mechanism.aimed(self.problem, self.model_labels) if tables else mechanism
+        elif tables:
+            mechanism, reason = choose_table(self.problem, self.model_labels, eps, self.delta)
+        else:
+            name, reason = choose(self.loss, self.n_rows, len(self.model_labels), eps, self.delta)
+            mechanism = as_mechanism(name)
+        choice = choice_for(self.aim, mechanism.ranges)
+        return mechanism if choice == mechanism.ranges else replace(mechanism, ranges=choice), reason
 
     def _with_ranges(self, mechanism: Mechanism, problem: Problem, eps: float, delta: float) -> ReleasePlan:
         """The plan with noise for this delta; ranges may have a share of eps."""
-        ranges = plan_ranges(choice_for(self.aim, self.ranges), mechanism, problem, self.prep, eps, delta)
+        ranges = plan_ranges(mechanism, problem, self.prep, eps, delta)
         if ranges is None:
             return plan_models(mechanism, problem, eps, delta, self.model_labels)
-        if self.ranges == "on":
+        if mechanism.ranges == "on":
             return self._within(ranges, mechanism, problem, eps, delta)
         names = mechanism.blocks(problem, eps, delta, self.model_labels)
         # Whoever gets intervals reads them as those of the declared columns.

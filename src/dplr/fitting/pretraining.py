@@ -130,7 +130,7 @@ def read_public(
         n_features = layout.width
     if hasattr(public, "coef_"):
         if getattr(public, "ranges_", None):
-            remedy = 'It is no linear model beyond them: fit it with ranges="off".'
+            remedy = 'It is no linear model beyond them: fit it with a spec that has ranges="off".'
             raise ValueError(sentence("public", "must have no ranges of its own", public.ranges_, remedy))
         return _read_model((public.coef_, public.intercept_), n_features, fit_intercept, _promise(public))
     if hasattr(public, "get_params"):

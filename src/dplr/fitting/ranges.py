@@ -27,7 +27,6 @@ from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.totals import Total
 
 Vector = NDArray[np.float64]
-CHOICES = ("auto", "on", "off")
 BLOCKS = SUMS, SQUARES, RECORDS = "range_sums", "range_squares", "range_records"
 LAW = Law.DISCRETE_LAPLACE
 # The largest share of eps; the noise of a mean, in half-widths, that needs no larger share; and the least
@@ -62,14 +61,12 @@ def choice_for(aim: str, choice: str) -> str:
     return "off" if choice == "auto" and aim == AIMS[1] else choice
 
 
-def plan_ranges(
-    choice: str, mechanism: Mechanism, problem: Problem, prep: Prep, eps: float, delta: float
-) -> Ranges | None:
+def plan_ranges(mechanism: Mechanism, problem: Problem, prep: Prep, eps: float, delta: float) -> Ranges | None:
     """The plan of the ranges of a fit; None for none. A function of public facts.
 
     Raises ValueError where they are asked for and cannot be had.
     """
-    columns, lacks = columns_of(prep), missing(problem, prep)
+    choice, columns, lacks = mechanism.ranges, columns_of(prep), missing(problem, prep)
     if choice == "off" or (choice == "auto" and (lacks or not _pays(mechanism, problem, len(columns), eps, delta))):
         return None
     if lacks:

@@ -36,6 +36,8 @@ MechanismLike: TypeAlias = "Mechanism | str"
 Intervals: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.float64]]"
 # Where a delta was asked for: the law with the smaller noise, or Gaussian noise, which composes better.
 NOISES = ("smaller", "gaussian")
+# Whether numbers are clipped to ranges that are released first; `"auto"`: where that pays (ranges.md).
+RANGES = ("auto", "on", "off")
 # What a fit is for: `"prediction"` has the smallest error; `"coefficients"` are biased least, and noisier.
 AIMS = ("prediction", "coefficients")
 # The assumption in a statement where `Mechanism.intervals_of` is not None.
@@ -109,6 +111,11 @@ class Mechanism(ABC):
     @abstractmethod
     def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
         """Sum, add noise, post-process: one fit for each plan of one problem, each with noise of its own."""
+
+    @property
+    def ranges(self) -> str:
+        """One of `RANGES`: an option of specs that know them."""
+        return RANGES[2]
 
     def check(self, problem: Problem) -> None:  # noqa: B027
         """Raise ValueError for a problem that has no plan at any eps and delta."""

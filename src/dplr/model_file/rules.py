@@ -46,8 +46,8 @@ def check_parameters(parameters: dict[str, Any], values: dict[str, Any], stateme
     if not mechanism.about.private and math.isfinite(statement.eps):
         refuse("model.statement.eps", 'must be "inf" without privacy', statement.eps)
     ranged = any(name in BLOCKS for name in statement.released)
-    if parameters["ranges"] == ("off" if ranged else "on"):
-        refuse("model.parameters.ranges", "must fit what the statement is about", parameters["ranges"])
+    if mechanism.ranges == ("off" if ranged else "on"):
+        refuse("model.parameters.mechanism.ranges", "must fit what the statement is about", mechanism.ranges)
     n_rows, count = values["n_rows"], parameters["n_rows"]
     if statement.neighbouring == "replace_one" and (n_rows is None or count not in (None, n_rows)):
         refuse("model.n_rows", "is required under replace_one, and must be that of the parameters", n_rows)

@@ -18,7 +18,7 @@ from dplr.estimators._classifier import PrivateClassifier
 from dplr.estimators._declared import limits_of
 from dplr.fitting.one_vs_rest import is_several
 from dplr.fitting.planning import PublicFacts
-from dplr.fitting.ranges import CHOICES, choice_for, columns_of, intervals
+from dplr.fitting.ranges import columns_of, intervals
 from dplr.fitting.release import Record, clipped
 from dplr.mechanisms.protocol import Mechanism, chosen_columns
 from dplr.model_file.bounds import (
@@ -84,7 +84,6 @@ _PARAMETERS = {
     "fit_intercept": flag,
     "l2": either("auto", number(0.0)),
     "neighbouring": choice("replace_one", "add_remove"),
-    "ranges": choice(*CHOICES),
     "n_rows": either(None, integer(1, 2**63)),
 }
 _CLASSES_PARAMETER = either(None, either(FROM_DATA, label_list(2)))
@@ -159,7 +158,6 @@ def values_of(fitted: Any) -> dict[str, Any]:
         "fit_intercept": problem.geometry.intercept > 0,
         "l2": "auto" if problem.l2 is None else float(problem.l2),
         "neighbouring": str(problem.neighbouring),
-        "ranges": choice_for(fitted.aim, fitted.ranges),
         "n_rows": None if fitted.n_rows is None else int(fitted.n_rows),
     }
     if hasattr(fitted, "classes_"):

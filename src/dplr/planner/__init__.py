@@ -61,7 +61,6 @@ def plan(
     weight_bounds: tuple[float, float] | None = None,
     class_weight: ClassWeight = None,
     public: PublicLike = None,
-    ranges: str = "auto",
     curves: int | str | None = None,
     aim: str = "prediction",
 ) -> Plan:
@@ -143,7 +142,6 @@ def plan(
         weight_bounds=weight_bounds,
         class_weight=class_weight,
         public=public,
-        ranges=ranges,
         curves=curves,
         aim=aim,
     )
@@ -187,7 +185,7 @@ def plan_curve(
         Whether a bar shows how far the curve is.
     **facts
         Public facts as in `dplr.plan`: `n_features`, `bounds`, `model`, `mechanism`, `fit_intercept`, `l2`,
-        `neighbouring`, `person`, `rows_per_person`, `weight_bounds`, `public`, `ranges` and `aim`. With
+        `neighbouring`, `person`, `rows_per_person`, `weight_bounds`, `public` and `aim`. With
         ``mechanism="auto"`` the curve has every mechanism. Simulated persons have one row, which counts whole, and
         simulated rows one weight (`Assumptions`). With public data, simulated fits start from one half of them, and
         their tables are drawn from the other.

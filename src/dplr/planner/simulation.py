@@ -19,6 +19,7 @@ from dplr._kit.validation import sentence
 from dplr.bounds import Bounds
 from dplr.bounds.coding import coded_bounds
 from dplr.fitting.planning import PublicFacts
+from dplr.mechanisms import FunctionalMechanism
 from dplr.mechanisms.protocol import MechanismLike
 from dplr.planner.assumptions import Assumptions
 from dplr.planner.population import MadeUp, NotebookView, Population, halves, read_sample
@@ -176,8 +177,9 @@ class Simulator:
     def _reference(self, number: int, rows: int) -> Reference:
         if (number, rows) not in self._references:
             (X, y), (test_rows, targets) = self._table(number, rows)
-            mechanism = "fm" if self.facts.loss == SQUARED else "none"  # which has no bound on its slope
-            plain = {"public": None, "aim": "prediction", "ranges": "off"}
+            # the squared loss has no bound on its slope, which "none" needs
+            mechanism = FunctionalMechanism(ranges="off") if self.facts.loss == SQUARED else "none"
+            plain = {"public": None, "aim": "prediction"}
             (est,) = self._fit(X, y, mechanism, [math.inf], 0.0, number, **plain)
             guess = np.bincount(y).argmax() if self.facts.loss.classification else y.mean()
             coef = self._identified(np.atleast_2d(np.asarray(est.coef_, np.float64)))
@@ -237,7 +239,7 @@ class Simulator:
 def simulator(facts: PublicFacts, assume: Assumptions) -> Simulator:
     """A simulator of fits with these facts."""
     options: dict[str, Any] = {"fit_intercept": facts.fit_intercept, "l2": facts.l2}
-    options |= {"neighbouring": facts.neighbouring, "ranges": facts.ranges, "aim": facts.aim}
+    options |= {"neighbouring": facts.neighbouring, "aim": facts.aim}
     return Simulator(facts, assume, options)
 
 

@@ -23,7 +23,7 @@ from dplr.mechanisms.functional.moments import SQUARE, moment_matrix, one_class
 from dplr.mechanisms.functional.noise import diagonal_deviation, gaussian_release, gradient_noise, laplace_release
 from dplr.mechanisms.functional.readings import missing_for_equation, missing_for_intervals, readings
 from dplr.mechanisms.meat import meat_cells
-from dplr.mechanisms.protocol import AIMS, NOISES, Description, Refitting, Tabled, class_block
+from dplr.mechanisms.protocol import AIMS, NOISES, RANGES, Description, Refitting, Tabled, class_block
 from dplr.mechanisms.squares import check_persons, residuals_of, squares_at, warn_of_persons
 from dplr.noise import Source
 from dplr.privacy.estimand import Estimand
@@ -85,6 +85,9 @@ class FunctionalMechanism(Tabled, Refitting):
     noise : {"smaller", "gaussian"}, default="smaller"
         Where a delta was asked for, `"smaller"` takes pure noise if it is smaller than Gaussian noise: then the release
         has no delta. `"gaussian"` keeps Gaussian noise, of which many releases cost less together.
+    ranges : {"auto", "on", "off"}, default="auto"
+        Whether numbers are clipped to narrower ranges, released first for a share of eps, as in
+        `ObjectivePerturbation`.
 
     Raises
     ------
@@ -128,6 +131,7 @@ class FunctionalMechanism(Tabled, Refitting):
     intervals: str = "on"
     columns: tuple[int, ...] | None = None
     noise: str = "smaller"
+    ranges: str = "auto"
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -136,6 +140,7 @@ class FunctionalMechanism(Tabled, Refitting):
         check_choice("unbounded", self.unbounded, _UNBOUNDED)
         check_choice("intervals", self.intervals, _INTERVALS)
         check_choice("noise", self.noise, NOISES)
+        check_choice("ranges", self.ranges, RANGES)
         if self.columns is not None:
             object.__setattr__(self, "columns", _positions(self.columns))
         for name in ("margin_bound", "ridge_deviations", "floor_deviations", "coef_norm"):

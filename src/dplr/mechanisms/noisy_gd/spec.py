@@ -23,7 +23,7 @@ from dplr.mechanisms.noisy_gd.defaults import MOMENTUM, TAIL, defaults, link_of,
 from dplr.mechanisms.noisy_gd.descent import BLOCK, descend
 from dplr.mechanisms.noisy_gd.frame import clips, intervals_of
 from dplr.mechanisms.noisy_gd.settings import Descent
-from dplr.mechanisms.protocol import CLIPS, Description, Intervals, Mechanism, Shape, instead
+from dplr.mechanisms.protocol import CLIPS, RANGES, Description, Intervals, Mechanism, Shape, instead
 from dplr.noise import Source
 from dplr.privacy import sensitivity
 from dplr.privacy.calibration import RATE_UNITS, GaussianBlock
@@ -80,6 +80,9 @@ class NoisyGradientDescent(Mechanism):
     composition : {"exact", "per-step"}, default="exact"
         `"exact"` spends (eps, delta) on all steps together; `"per-step"` gives every step the noise that (eps, delta)
         would need alone, as HHA23 prints it: the statement carries the eps that all steps really cost.
+    ranges : {"auto", "on", "off"}, default="auto"
+        Whether numbers are clipped to narrower ranges, released first for a share of eps, as in
+        `ObjectivePerturbation`.
 
     Raises
     ------
@@ -123,6 +126,7 @@ class NoisyGradientDescent(Mechanism):
     standardise: str = "auto"
     clipping: str = "example"
     composition: str = "exact"
+    ranges: str = "auto"
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -145,6 +149,7 @@ class NoisyGradientDescent(Mechanism):
         check_choice("standardise", self.standardise, ("auto", "on", "off"))
         check_choice("clipping", self.clipping, ("example", "aggregate"))
         check_choice("composition", self.composition, ("exact", "per-step"))
+        check_choice("ranges", self.ranges, RANGES)
         if self.batch != "full" and self._printed:
             rule = "must be 'full' with clipping='aggregate' or composition='per-step'"
             raise ValueError(sentence("batch", rule, self.batch, "HHA23 sums over all rows."))

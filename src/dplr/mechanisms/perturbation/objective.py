@@ -22,7 +22,7 @@ from dplr.mechanisms.perturbation import noise as objective_noise
 from dplr.mechanisms.perturbation.linear_term import LinearTerm
 from dplr.mechanisms.perturbation.minimisation import Minimisation
 from dplr.mechanisms.perturbation.ridge import gauge_ridges, objective_ridge, slope_cut
-from dplr.mechanisms.protocol import NOISES, Description, Shape, Tabled, instead
+from dplr.mechanisms.protocol import NOISES, RANGES, Description, Shape, Tabled, instead
 from dplr.noise import Source
 from dplr.privacy.guarantees import Approx, Pure
 from dplr.privacy.law import Law
@@ -76,6 +76,15 @@ class ObjectivePerturbation(Tabled):
         Where a delta was asked for, `"smaller"` takes pure noise if it is smaller than Gaussian noise, or, with levels
         in the bounds, a little larger: then the release has no delta. `"gaussian"` keeps Gaussian noise, of which many
         releases cost less together.
+    ranges : {"auto", "on", "off"}, default="auto"
+        Whether numbers are clipped to narrower ranges than the bounds, in the fit and in predictions. A range is the
+        mean and three deviations to both sides, from sums that are released first, for at most 15 % of eps. Levels,
+        and numbers whose bounds are digits, such as (0, 1) or (1, 5), keep their bounds. It needs bounds, an intercept
+        and n_rows, and no `public`. `"auto"` does so with pure noise under replace_one, where the noise of a mean is at
+        most a ninth of its half-width (ranges.md), and the fit has no intervals and another `aim` than coefficients;
+        for labels, where half of the columns have ranges.
+        With delta > 0, `"auto"` lets standardised `"ngd"` clip numbers of a regression to ranges made of its own sums,
+        for no further eps (noisy_gd.md, section 7).
 
     Raises
     ------
@@ -117,11 +126,13 @@ class ObjectivePerturbation(Tabled):
     cut: float | str | None = "auto"
     intervals: str = "off"
     noise: str = "smaller"
+    ranges: str = "auto"
 
     def __post_init__(self) -> None:
         """Check the options."""
         check_choice("calibration", self.calibration, _CALIBRATIONS)
         check_choice("noise", self.noise, NOISES)
+        check_choice("ranges", self.ranges, RANGES)
         if check_choice("intervals", self.intervals, ("on", "off")) == "on" and self.calibration != "tight":
             raise ValueError(sentence("intervals", f'must be "off" with calibration="{self.calibration}"', "on"))
         if self.coef_norm is not None:

@@ -18,7 +18,7 @@ from dplr._kit.progress import Track, silent
 from dplr._kit.validation import check_choice, check_positive, sentence
 from dplr.mechanisms.perturbation import ABOUT_OUTPUT, minimisation
 from dplr.mechanisms.perturbation.ridge import output_ridge, slope_cut
-from dplr.mechanisms.protocol import NOISES, Description, Mechanism, instead
+from dplr.mechanisms.protocol import NOISES, RANGES, Description, Mechanism, instead
 from dplr.noise import Source
 from dplr.privacy import sensitivity
 from dplr.privacy.estimand import Estimand
@@ -54,6 +54,9 @@ class OutputPerturbation(Mechanism):
     noise : {"smaller", "gaussian"}, default="smaller"
         Where a delta was asked for, `"smaller"` takes pure noise if it is smaller than Gaussian noise: then the release
         has no delta. `"gaussian"` keeps Gaussian noise, of which many releases cost less together.
+    ranges : {"auto", "on", "off"}, default="auto"
+        Whether numbers are clipped to narrower ranges, released first for a share of eps, as in
+        `ObjectivePerturbation`.
 
     Raises
     ------
@@ -90,10 +93,12 @@ class OutputPerturbation(Mechanism):
     cut: float | str = "auto"
     projection: float | None = None
     noise: str = "smaller"
+    ranges: str = "auto"
 
     def __post_init__(self) -> None:
         """Check the options."""
         check_choice("noise", self.noise, NOISES)
+        check_choice("ranges", self.ranges, RANGES)
         if self.coef_norm is not None:
             minimisation.check_guess(self.coef_norm)
         if isinstance(self.cut, str):

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.progress import Track, silent
-from dplr._kit.validation import sentence
+from dplr._kit.validation import check_choice, sentence
 from dplr.inference.reading import Reading
 from dplr.mechanisms.meat import MEAT, meat_cells, meat_l2_sensitivity, meat_words
-from dplr.mechanisms.protocol import Description, Shape, Tabled
+from dplr.mechanisms.protocol import RANGES, Description, Shape, Tabled
 from dplr.mechanisms.score import ABOUT, rounds
 from dplr.mechanisms.score import noise as round_noise
 from dplr.mechanisms.score.defaults import FIRST_WEIGHT, MEAT_SHARE, shares
@@ -55,6 +55,9 @@ class ScoreRelease(Tabled):
         2, or 1. Before them the sums at zero are released; a public start takes their place. Of the privacy of all
         rounds (of mu^2) the last one has 70 %, and the others share the rest. With one round the intervals may miss
         coefficients that are large: the point at which the loss is expanded is not yet near them.
+    ranges : {"auto", "on", "off"}, default="auto"
+        Whether numbers are clipped to narrower ranges, released first for a share of eps, as in
+        `ObjectivePerturbation`.
 
     Raises
     ------
@@ -88,11 +91,13 @@ class ScoreRelease(Tabled):
 
     about: ClassVar[Description] = ABOUT
     rounds: int = _MOST_ROUNDS
+    ranges: str = "auto"
 
     def __post_init__(self) -> None:
         """Check the options."""
         if type(self.rounds) is not int or not 1 <= self.rounds <= _MOST_ROUNDS:
             raise ValueError(sentence("rounds", "must be 1 or 2", self.rounds))
+        check_choice("ranges", self.ranges, RANGES)
 
     def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
         """Fix the rounds, their noise and the statement from public facts."""
