@@ -77,6 +77,6 @@ def _release(seed, mechanism, loss, kind, relation, eps, delta):
 def _ranges():
     X, y, prep = made("box", N, 4, labels=False)
     problem = Problem(SQUARED, prep.geometry, ONE, N, None, ())
-    plan = ranges.plan_ranges("on", FunctionalMechanism(), problem, prep, 1.0, 0.0)
+    plan = ranges.plan_ranges(FunctionalMechanism(ranges="on"), problem, prep, 1.0, 0.0)
     found = ranges.drawn(ranges.moments_of(ArrayRows(X, y, prep)), plan, Source(41))
     return digest(found[ranges.SUMS], found[ranges.SQUARES])
