@@ -106,9 +106,9 @@ CASES = {
 
 def planned(case):
     """Ranges first, then moments for a linear model."""
-    mechanism, problem = ReleaseAlone(), case.problem
+    mechanism, problem = ReleaseAlone(ranges="on"), case.problem
     with unittest.mock.patch.multiple(ranges, **LARGER):
-        planned = ranges.plan_ranges("on", mechanism, problem, case.prep, EPS, case.delta)
+        planned = ranges.plan_ranges(mechanism, problem, case.prep, EPS, case.delta)
     models = plan_models(mechanism, problem, planned.remainder, case.delta)
     return ReleasePlan(mechanism, models.plan, ranges.with_ranges(models.statement, planned, EPS), planned)
 
