@@ -280,8 +280,8 @@ def test_pure_eps_is_refused_with_the_mechanisms_that_offer_it(entropy):
         ({"steps": 10**6}, "`steps` must be at most 250000"),
         ({"eps": 1e-9, "delta": 1e-12}, "`eps`"),
         ({"learning_rate": 1e300}, "`learning_rate` must be at most"),
-        ({"public": np.array([1e300, 1, 1, 1]), "l2": 1e10}, "`learning_rate` must be at most"),
-        ({"public": np.array([1e9, 1, 1, 1]), "l2": 1e300}, "`learning_rate` must be at most"),
+        ({"public": ([1e300, 1, 1], 1), "l2": 1e10}, "`learning_rate` must be at most"),
+        ({"public": ([1e9, 1, 1], 1), "l2": 1e300}, "`learning_rate` must be at most"),
     ],
 )
 def test_plans_that_no_theorem_covers_are_refused(facts, match):
