@@ -134,7 +134,7 @@ def originals(tmp_path_factory):
             for _ in range(2):
                 statement = dplr.plan(eps=0.1, n_rows=100, n_features=2, mechanism="fm").statement
                 dplr.Ledger(name).reserve(statement)
-        for name in ("taken.csv", "taken.tex", "taken.html", "taken.toml", "taken.svg"):
+        for name in ("taken.csv", "taken.tex", "taken.html", "taken.toml"):
             pathlib.Path(name).write_text("x")
         shutil.copy("model.json", "taken.json")
         shutil.copy("m.json", "taken.moments")

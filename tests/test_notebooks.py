@@ -131,7 +131,7 @@ def public_classes():
 
 def test_every_result_with_a_text_of_its_own_has_an_html_form_and_an_example():
     classes = dict(public_classes())
-    assert len(classes) > 20
+    assert len(classes) >= 20
     assert [dotted for dotted, thing in classes.items() if not hasattr(thing, "_repr_html_")] == []
     made = {name.rpartition(".")[2] for name, thing in classes.items() if not inspect.isabstract(thing)}
     assert made - set(RESULTS) == set()
@@ -263,7 +263,6 @@ def test_a_model_shows_its_statement():
 
 
 PICTURES = {
-    "plot_audit": lambda plots: plots.plot_audit(result("Audit")),
     "plot_coefficients": lambda plots: plots.plot_coefficients(linear()),
     "plot_curve": lambda plots: plots.plot_curve(result("Curve")),
     "plot_curves": lambda plots: plots.plot_curves(dplr.fit(people(), "pay", model="linear", mechanism="fm", eps=5.0,

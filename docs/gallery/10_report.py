@@ -28,6 +28,6 @@ with tempfile.TemporaryDirectory() as folder:  # in practice, a place that stays
         print(f"{file.name:12} {file.stat().st_size / 1000:5.0f} kB")
 
 # %%
-# Without the points, the picture of a model of two columns is as private as the model.
+# Pictures of the model alone are as private as the model.
 
-ax = plots.plot_decision_boundary(est)
+ax = plots.plot_coefficients(est, per="range")

@@ -166,57 +166,6 @@ def test_the_encoder_refuses_what_a_fit_refuses():
 # --- whoever predicts
 
 
-def test_the_picture_of_a_boundary_counts_rows_as_predictions_do(monkeypatch):
-    pytest.importorskip("matplotlib")
-    from dplr.plots import _boundary
-
-    rng, drawn = np.random.default_rng(0), []
-    X = rng.uniform(-0.5, 0.5, (500, 2))
-    est = dplr.fit(X, X[:, 0] + X[:, 1] > 0.3, eps=float("inf"))
-    monkeypatch.setattr(
-        _boundary, "_draw_region", lambda _, first, second, lead, *rest: drawn.append((first, second, lead))
-    )
-    _boundary.plot_decision_boundary(est)
-    first, second, lead = drawn[1]
-    margins = est.decision_function(np.column_stack([first.ravel(), second.ravel()]))
-    assert_allclose(lead.ravel(), 2 * margins, rtol=1e-12, atol=1e-12)
-
-
-PICTURED = {
-    "a logarithm and bins": (
-        {
-            "a": {"lower": 1, "upper": 100, "transform": "log"},
-            "b": {"lower": 0, "upper": 9, "bins": [3], "reference": 8},
-        },
-        [],
-    ),
-    "a square": ({"a": {"lower": 0, "upper": 100, "transform": "sqrt"}}, [("a", "a")]),
-}
-
-
-@pytest.mark.parametrize("case", PICTURED)
-def test_the_picture_of_a_boundary_has_rows_where_the_model_has_them(case, monkeypatch):
-    pytest.importorskip("matplotlib")
-    from dplr.plots import _boundary
-
-    columns, products = PICTURED[case]
-    rng, drawn = np.random.default_rng(0), []
-    X = pd.DataFrame({"b": rng.uniform(-1, 10, 500), "other": "text", "a": rng.uniform(-20, 120, 500)})
-    y = X["a"] > 30
-    est = dplr.fit(X, y, eps=float("inf"), bounds=dplr.Bounds(columns, products=products))
-    monkeypatch.setattr(_boundary, "_draw_region", lambda *each: drawn.append(each[1:4]))
-    ax = _boundary.plot_decision_boundary(est, X, y)
-    first, second, lead = drawn[1]
-    grid = np.column_stack([first.ravel(), second.ravel()])
-    assert_allclose(lead.ravel(), 2 * (grid @ est.coef_[0] + est.intercept_[0]), rtol=1e-12, atol=1e-12)
-    points = np.concatenate([np.asarray(item.get_offsets()) for item in ax.collections])
-    seen = dplr.BoundsEncoder(est.bounds).transform(X)
-    assert_array_equal(points, np.concatenate([seen[~y], seen[y]]))
-    assert (ax.get_xlabel(), ax.get_ylabel()) == est.coef_names_
-    with pytest.raises(ValueError, match=r"`X` must be rows as the model was fitted on, with a.*; got \(500, 2\)"):
-        _boundary.plot_decision_boundary(est, X[["a", "b"]].to_numpy(), y)
-
-
 def test_the_target_of_a_column_with_a_name_is_known_by_it(tmp_path):
     X = np.random.default_rng(0).uniform(-0.5, 0.5, (100, 2))
     y = X[:, 0] > 0

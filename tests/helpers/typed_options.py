@@ -183,8 +183,6 @@ COMMANDS = {
         "confidence": Line("--confidence 0.9", passes("audit", "confidence", 0.9)),
         "seed": Line("--seed 5", passes("audit", "seed", 5)),
         "broken": Line("--broken", passes("audit", "broken", True)),
-        "plot": Line("--plot out.svg", shows("Wrote out.svg"), SHORT_AUDIT),
-        "overwrite": Line("--overwrite", WORKS, f"{SHORT_AUDIT} --plot taken.svg"),
     }),
     "plan": ("plan --bounds bounds.toml --n-rows 400 --eps 0.4", promise("plan") | unit("plan", weight=False)
              | form("--target sick --public {}") | {
@@ -198,7 +196,6 @@ COMMANDS = {
         "intervals": Line("--intervals", passes("plan_curve", "intervals", True)),
         "target_error": Line("--target-error 0.3", passes("plan_target", "error", 0.3)),
         "target_width": Line("--target-width 0.2", passes("plan_target", "width", 0.2)),
-        "html": Line("--html out.html", shows("<html"), SHORT_CURVE),
         "csv_path": Line("--csv out.csv", shows("Wrote out.csv"), SHORT_CURVE),
         "signal": simulation("--signal 0.3", "signal", 0.3),
         "positive": simulation("--positive 0.3", "positive", 0.3),

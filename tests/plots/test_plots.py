@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot
-from matplotlib.collections import LineCollection, PathCollection
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from scipy.special import expit
 from scipy.stats import norm
@@ -36,7 +36,6 @@ def models():
         "precise": fitted("fm", "linear", eps=500.0),  # its table bounds every coefficient whatever the noise
         "svm": fitted("objective", "svm"),
         "ngd": fitted("ngd", delta=1e-6, with_public=True),
-        "two": fitted("objective", columns=("age", "hours")),
     }
 
 
@@ -75,13 +74,11 @@ def test_every_picture_names_its_axes_and_its_privacy_loss(models, name):
         assert ax.get_ylabel() or {label.get_text() for label in ax.get_yticklabels()} == set(BOUNDS)
 
 
-@pytest.mark.parametrize("draw", ["coefficients", "history", "boundary", "error", "curve"])
+@pytest.mark.parametrize("draw", ["coefficients", "history", "curve"])
 def test_a_new_picture_is_the_current_one_of_pyplot_and_on_axes_that_are_given_none_is_opened(models, draw):
     drawn = {
         "coefficients": lambda ax: plots.plot_coefficients(models["objective"][0], ax),
         "history": lambda ax: plots.plot_history(models["ngd"][0], ax),
-        "boundary": lambda ax: plots.plot_decision_boundary(models["two"][0], ax=ax),
-        "error": lambda ax: plots.plot_error_against_eps([(1, 0.2)], ax),
         "curve": lambda ax: plots.plot_curve(
             dplr.plan_curve(n_rows=[500], n_features=1, eps=[1.0], delta=[0.0], mechanism="fm"), ax
         ),
@@ -301,65 +298,6 @@ def test_the_noise_of_a_difference_is_that_of_both_levels():
     assert (high - low) / 4 == pytest.approx(both, rel=1e-6)
 
 
-# ---- error against eps ----
-
-
-def test_points_are_means_and_bars_the_middle_of_the_fits():
-    errors = {0.5: np.linspace(0.1, 0.3, 11), 2.0: [0.1], math.inf: [0.04, 0.06]}
-    ax = plots.plot_error_against_eps(errors, label="ours", references={"majority": 0.4})
-    lines = {line.get_label(): line for line in ax.lines}
-    np.testing.assert_allclose(lines["ours"].get_ydata(), [0.2, 0.1])
-    assert ax.get_xscale() == "log"
-    segments = ax.collections[0].get_segments()
-    np.testing.assert_allclose([segment[:, 1] for segment in segments], [[0.12, 0.28], [0.1, 0.1]])
-    np.testing.assert_allclose(lines["ours, no noise"].get_ydata(), 0.05)
-    np.testing.assert_allclose(lines["majority"].get_ydata(), 0.4)
-    assert "1 to 11 fits" in ax.get_title(loc="left")
-
-
-def test_a_second_series_looks_different_and_all_are_in_the_legend():
-    ax = plots.plot_error_against_eps([(1, 0.2)], label="a", references={"majority": 0.4})
-    plots.plot_error_against_eps(pd.DataFrame({"error": [0.3], "eps": [1.0]}), ax, label="b", references={"best": 0})
-    lines = {line.get_label(): line for line in ax.lines}
-    assert lines["a"].get_color() != lines["b"].get_color()
-    assert lines["a"].get_marker() != lines["b"].get_marker()
-    assert lines["majority"].get_linestyle() != lines["best"].get_linestyle()
-    assert {"a", "b", "majority", "best"} <= set(texts(ax))
-
-
-@pytest.mark.parametrize("name", ["objective", "linear"])
-def test_errors_of_estimators_are_measured_on_the_rows_given(models, name):
-    est, X, y = models[name]
-    ax = plots.plot_error_against_eps([est], X=X, y=y)
-    wrong = (est.predict(X) - y) ** 2 if name == "linear" else est.predict(X) != y
-    np.testing.assert_allclose(ax.lines[0].get_ydata(), [np.mean(wrong)])
-    assert ax.get_ylabel() == ("mean squared error" if name == "linear" else "share of rows misclassified")
-
-
-@pytest.mark.parametrize(
-    ("results", "message"),
-    [
-        ([], "at least one fit"),
-        ([(math.inf, 0.1)], "at least one finite eps"),
-        ([(-1, 0.1)], "`eps` must be positive"),
-        ([(1, math.nan)], "must hold finite errors"),
-    ],
-)
-def test_nothing_is_drawn_from_nonsense(results, message):
-    with pytest.raises(ValueError, match=message):
-        plots.plot_error_against_eps(results)
-
-
-def test_estimators_without_rows_are_refused(models):
-    with pytest.raises(ValueError, match="`X` and `y` must be given"):
-        plots.plot_error_against_eps([models["objective"][0]])
-
-
-@pytest.mark.parametrize("name", ["plot_error_against_eps", "plot_decision_boundary"])
-def test_docstrings_warn_where_private_rows_would_be_shown(name):
-    assert "**" in getattr(plots, name).__doc__.split("Privacy\n")[1]
-
-
 # ---- history ----
 
 
@@ -379,50 +317,6 @@ def test_history_needs_a_descent_and_public_rows_for_their_loss(models):
         plots.plot_history(models["objective"][0])
     with pytest.raises(ValueError, match="needs a fit with public rows"):
         plots.plot_history(fitted("ngd", delta=1e-6)[0], what="public_loss")
-
-
-# ---- decision boundary ----
-
-
-def test_the_line_is_where_the_model_changes_its_mind(models):
-    est = models["two"][0]
-    ax = plots.plot_decision_boundary(est)
-    assert ax.get_xlim() == (18, 99)
-    assert ax.get_ylim() == (0, 80)
-    (line,) = [item for item in ax.collections if item.get_linewidth()[0] == 1.2][:1]
-    points = np.concatenate([path.vertices for path in line.get_paths()])
-    margins = points @ est.coef_[0] + est.intercept_[0]
-    assert len(points) > 100
-    np.testing.assert_allclose(margins, 0, atol=1e-9)
-    for text in ax.texts:
-        place = pd.DataFrame([text.get_position()], columns=["age", "hours"])
-        assert est.predict(place)[0] == text.get_text()
-    assert len(ax.texts) == 2
-
-
-def test_rows_are_drawn_only_when_they_are_given(models):
-    est, X, y = models["two"]
-
-    def points(ax):
-        return sum(len(item.get_offsets()) for item in ax.collections if isinstance(item, PathCollection))
-
-    assert points(plots.plot_decision_boundary(est)) == 0
-    assert points(plots.plot_decision_boundary(est, X, y)) == len(X)
-
-
-def test_three_labels_have_three_regions():
-    ax = plots.plot_decision_boundary(of_three_labels())
-    assert [text.get_text() for text in ax.texts] == ["red", "_green", "$blue$"]
-    scores = of_three_labels().coef_ @ np.array([text.get_position() for text in ax.texts]).T
-    assert scores.argmax(axis=0).tolist() == [0, 1, 2]
-
-
-def test_boundaries_need_a_classifier_of_two_features_and_rows_that_fit(models):
-    for name in ("objective", "linear"):
-        with pytest.raises(ValueError, match="must be a classifier of two features"):
-            plots.plot_decision_boundary(models[name][0])
-    with pytest.raises(ValueError, match=r"`X` must be \(n, 2\)"):
-        plots.plot_decision_boundary(models["two"][0], np.ones((3, 3)), np.ones(3))
 
 
 # ---- the words for a guarantee ----

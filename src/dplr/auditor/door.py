@@ -93,7 +93,6 @@ def audit(
     --------
     dplr.plan : The promise itself.
     dplr.auditing : Density ratios and bounds for audits of your own.
-    dplr.plots.plot_audit : Draws an audit.
 
     References
     ----------

@@ -61,7 +61,6 @@ class Audit:
     See Also
     --------
     dplr.audit : Makes it.
-    dplr.plots.plot_audit : Draws it.
 
     Examples
     --------

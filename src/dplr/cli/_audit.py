@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
 from typing import Any
 
 import click
 
-from dplr._kit.extras import missing_library
 from dplr.cli._faults import BUG, FILE, USAGE, Refused, blamed, visible
-from dplr.cli._files import check_output, write
 from dplr.cli._options import (
     bars_wanted,
     bounds_option,
     eps_option,
-    note,
-    overwrite_option,
     parameters_of,
     privacy_options,
     told,
 )
 from dplr.cli._units import unit_options, units_of
-
-_ENDINGS = ("png", "svg", "pdf")
 
 
 @click.command(short_help="Try to prove the promise of a fit wrong, on made-up rows.")
@@ -43,25 +36,19 @@ _ENDINGS = ("png", "svg", "pdf")
     help="Of the made-up rows and of their noise: an audit can be repeated.")  # fmt: skip
 @click.option("--broken", is_flag=True,
     help="Also audit copies that are broken on purpose: would this audit have seen them?")  # fmt: skip
-@click.option("--plot", metavar="FILE", help="Draw it: a PNG, SVG or PDF file (extra `plots`).")
-@overwrite_option
 def audit(
-    bounds: str, n_rows: int, pairs: int, runs: int, confidence: float, seed: int, broken: bool, plot: str | None,
-    overwrite: bool, **options: Any,
+    bounds: str, n_rows: int, pairs: int, runs: int, confidence: float, seed: int, broken: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Try to prove the promise of a fit wrong, on made-up neighbours within and beyond your own bounds.
 
     \b
     dplr audit --bounds census.toml --eps 0.8
     dplr audit --bounds census.toml --eps 0.8 --mechanism ngd --delta 1e-6 --person id --runs 5000
-    dplr audit --bounds census.toml --eps 0.8 --broken --plot audit.png
+    dplr audit --bounds census.toml --eps 0.8 --broken
 
     No data is read and nothing is spent: what is printed may be published. An audit can prove a promise wrong, never
     right. Exit code 1 where it did: please report it.
     """
-    if plot is not None:
-        check_output(plot, overwrite, (bounds,))
-        _check_picture(plot)
     with blamed(USAGE):
         units = units_of(options)
     parameters = parameters_of({**options, "public": None})
@@ -77,29 +64,5 @@ def audit(
                 confidence=confidence, seed=seed, broken=broken, progress=bars_wanted(None),
             )  # fmt: skip
     click.echo(visible(str(result)))
-    if plot is not None:
-        write(plot, _picture(result, plot))
-        note(f"Wrote {plot}.")
     if not result.passed:
         raise Refused("the promise does not hold: please report it.", BUG)
-
-
-def _check_picture(path: str) -> None:
-    """Refuse a picture that could not be drawn, before the audit runs."""
-    if path.rpartition(".")[2].lower() not in _ENDINGS:
-        raise Refused(f"`--plot` must end with .png, .svg or .pdf; got {path!r}.", USAGE)
-    if importlib.util.find_spec("matplotlib") is None:
-        raise Refused(str(missing_library("`--plot`", "matplotlib", "plots")), USAGE)
-
-
-def _picture(result: Any, path: str) -> bytes:
-    """The picture in the format that the ending of the path names."""
-    import io
-
-    with blamed(USAGE):
-        from dplr.plots import plot_audit
-
-        file = io.BytesIO()
-        drawn: Any = plot_audit(result)
-        drawn.figure.savefig(file, format=path.rpartition(".")[2].lower(), dpi=150)
-    return file.getvalue()

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 SHARE = click.FloatRange(min=0, max=1, min_open=True, max_open=True)
-NEEDS_CURVE = ("html", "csv_path", "sample", "signal", "positive", "tables", "seed", "target_spread")
+NEEDS_CURVE = ("csv_path", "sample", "signal", "positive", "tables", "seed", "target_spread")
 _LISTS = ("shares", "spread")
 _NAMES = {"csv_path": "csv"}
 
 
 def curve_options(function: Function) -> Function:
-    """The options of a simulation: its questions, its assumptions, and the files that it writes."""
+    """The options of a simulation: its questions, its assumptions, and the file that it writes."""
     for option in (
-        click.option("--overwrite", is_flag=True, help="Replace --html and --csv if they exist."),
+        click.option("--overwrite", is_flag=True, help="Replace --csv if it exists."),
         click.option("--seed", type=click.IntRange(min=0), help="Simulation: seed of the made-up tables and noise."),
         click.option("--tables", type=click.IntRange(min=2), help="Simulation: how many tables; 4 by default."),
         click.option("--target-spread", type=float, help="Simulation: guessed standard deviation of a numeric "
@@ -41,7 +41,6 @@ def curve_options(function: Function) -> Function:
         click.option("--signal", type=SHARE, help="Simulation: guessed share of the target's variation that the "
             "columns explain; 0.4 by default."),
         click.option("--csv", "csv_path", metavar="FILE", help="With --curve: write all figures."),
-        click.option("--html", metavar="FILE", help="With --curve: write a page with sliders (extra `plots`)."),
         click.option("--target-width", multiple=True, metavar="[NAME=]WIDTH", help="Say the smallest eps (or, with "
             "--eps and no --n-rows, the fewest rows) at which the coefficient NAME lies this near to that without "
             "privacy; may be repeated. Without NAME: root mean square over columns, across their bounds."),
@@ -62,7 +61,7 @@ def curve_options(function: Function) -> Function:
 def check_curve(
     curve: bool, questions: int, eps: float | None, options: dict[str, Any], inputs: tuple[Any, ...]
 ) -> None:
-    """Refuse options that belong elsewhere, and outputs that cannot be written, before anything is simulated.
+    """Refuse options that belong elsewhere, and an output that cannot be written, before anything is simulated.
 
     `questions` counts the questions to a simulation beside the curve: a target, or intervals.
     """
@@ -74,10 +73,10 @@ def check_curve(
         raise Refused("`--curve`, --intervals and a target exclude each other: run the command twice.", USAGE)
     if not (curve or questions) and eps is None:
         raise Refused("`--eps` is required without --curve or a target.", USAGE)
-    outputs = [options[name] for name in ("html", "csv_path") if options[name] is not None]
-    if outputs and not curve:
-        raise Refused("`--html` and `--csv` are of --curve.", USAGE)
-    for output in outputs:
+    output = options["csv_path"]
+    if output is not None:
+        if not curve:
+            raise Refused("`--csv` is of --curve.", USAGE)
         check_output(output, options["overwrite"], (*inputs, options["sample"]))
 
 
@@ -141,7 +140,7 @@ def _numbers(option: str, column: str, text: str, declared: Mapping[str, Any]) -
 def simulated(
     facts: dict[str, Any], options: dict[str, Any], sample: Any, target: dict[str, Any], intervals: bool
 ) -> None:
-    """Simulate a curve, print it, and write the page and the figures; in its place a target, or intervals.
+    """Simulate a curve, print it, and write the figures; in its place a target, or intervals.
 
     `target` holds parameters of `dplr.plan_target`, or lists for `dplr.plan_curve` with `intervals`.
     """
@@ -158,10 +157,3 @@ def simulated(
     if options["csv_path"] is not None:
         write(options["csv_path"], curve.csv_text().encode())
         note(f"Wrote {options['csv_path']}.")
-    if options["html"] is not None:
-        with blamed(USAGE):
-            from dplr.report import curve_html
-
-            page = curve_html(curve)
-        write(options["html"], page.encode())
-        note(f"Wrote {options['html']}.")

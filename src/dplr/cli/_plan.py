@@ -61,7 +61,7 @@ def plan(
     \b
     dplr plan --bounds census.toml --n-rows 45222 --eps 0.8
     dplr plan --bounds census.toml --n-rows 45222 --eps 0.8 --mechanism objective --ledger budget.db
-    dplr plan --bounds census.toml --n-rows 45222 --curve --html plan.html
+    dplr plan --bounds census.toml --n-rows 45222 --curve --csv plan.csv
     dplr plan --bounds census.toml --n-rows 45222 --target-error 0.2 --signal 0.5 --positive 0.25
     dplr plan --bounds census.toml --n-rows 45222 --eps 0.8 --aim coefficients --intervals
 

@@ -324,7 +324,6 @@ def fit_many(
     See Also
     --------
     dplr.fit : Fit one model.
-    dplr.plots.plot_error_against_eps : Draw the errors of such fits.
 
     Examples
     --------

@@ -193,7 +193,7 @@ def plan_curve(
     Returns
     -------
     dplr.planner.Curve
-        ``print(curve)`` shows a table; ``curve.to_html(path)`` writes a page with sliders.
+        ``print(curve)`` shows a table; ``curve.plot()`` draws it.
 
     Raises
     ------

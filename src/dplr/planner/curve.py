@@ -55,7 +55,6 @@ class Curve:
     --------
     dplr.plan_curve : Makes one.
     dplr.plots.plot_curve : Draws it.
-    dplr.report.write_curve : Writes a page with sliders.
 
     Examples
     --------
@@ -232,36 +231,6 @@ class Curve:
         from dplr.plots import plot_curve
 
         return plot_curve(self, ax, delta=delta, n_rows=n_rows)
-
-    def to_html(self, path: str | os.PathLike[str], *, title: str = "A private model, planned") -> Path:
-        """Write one page on which eps, delta and the number of rows are sliders: see `dplr.report.write_curve`.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The HTML file; an older one is replaced.
-        title : str, default="A private model, planned"
-            Heading of the page.
-
-        Returns
-        -------
-        pathlib.Path
-            The file.
-
-        Raises
-        ------
-        ModuleNotFoundError
-            jinja2 or matplotlib is not installed.
-        OSError
-            The file cannot be written.
-
-        Privacy
-        -------
-        Writes a simulation and public facts: no private row was read for it.
-        """
-        from dplr.report import write_curve
-
-        return write_curve(self, path, title=title)
 
     @property
     def _title(self) -> str:

@@ -44,10 +44,6 @@ def plot_curve(curve: Any, ax: Axes | None = None, *, delta: float | None = None
     -------
     Draws a simulation and public facts: no private row was read for it.
 
-    See Also
-    --------
-    dplr.report.write_curve : Writes a page with sliders.
-
     Examples
     --------
     >>> import dplr

@@ -82,10 +82,6 @@ class Model:
         pairs = zip(self.names, self.ranges.tolist(), strict=True)
         return np.array([self.released.get(name, pair) for name, pair in pairs], np.float64)
 
-    def counted(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Rows (n, columns) as predictions count them: clipped, or projected onto the unit ball."""
-        return rows if self.prep is None else self.prep.counted(rows)
-
 
 def read_model(est: Any) -> Model:
     """Look at the public attributes of a fitted linear model; raises ValueError for anything else."""

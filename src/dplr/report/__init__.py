@@ -1,4 +1,4 @@
-"""Self-contained HTML pages about a release, and about a plan (jinja2 and matplotlib, extra `plots`)."""
+"""Self-contained HTML pages about a release (jinja2 and matplotlib, extra `plots`)."""
 
 from __future__ import annotations
 
@@ -27,12 +27,11 @@ from dplr.report._words import (
     released,
     secrets,
 )
-from dplr.report.curve import curve_html, write_curve
 
 if TYPE_CHECKING:
     import os
 
-__all__ = ["curve_html", "report_html", "write_curve", "write_report"]
+__all__ = ["report_html", "write_report"]
 
 _SHOWN = 15  # rows of the table before it must be unfolded
 
@@ -127,7 +126,7 @@ def report_html(est: Any, *, title: str = "A private model") -> str:
     >>> "<script" in report_html(dplr.fit(X, X[:, 0] > 0, eps=1.0))
     False
     """
-    template, mark_safe = page_template("page.html")
+    template, mark_safe = page_template()
     model = read_model(est)
     statement = _statement(model.statement, type(est).__name__)
     style = source("page.css")

@@ -12,7 +12,6 @@ from scipy.special import expit
 
 from dplr import plots
 from dplr.bounds.curves import Curve
-from dplr.plots._boundary import BOUNDARY_HEIGHT
 from dplr.plots._coefficients import draw_coefficients, height_of
 from dplr.plots._curves import draw_column
 from dplr.plots._effects import Effects
@@ -163,12 +162,7 @@ def pictures(est: Any, model: Model, effects: Effects) -> list[tuple[str, str]]:
     caption = f"The effect {step}, the others unchanged. {BARS[effects.kind]}".strip()
     draw = functools.partial(draw_coefficients, model=model, effects=effects, per=per, most=_PICTURED)
     drawn = [(inline_svg(draw, "coefficients", caption, height_of(effects, _PICTURED)), caption)]
-    drawn += _pictures_of_curves(est, model)
-    if model.labels and len(model.names) == 2:
-        caption = "Which label the model gives where. No record is drawn."
-        draw = functools.partial(plots.plot_decision_boundary, est, None, None)
-        drawn.append((inline_svg(draw, "boundary", caption, BOUNDARY_HEIGHT), caption))
-    return drawn
+    return drawn + _pictures_of_curves(est, model)
 
 
 def _pictures_of_curves(est: Any, model: Model) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The base of all pages: templates, a policy that lets nothing in, numbers and names as a reader sees them."""
+"""The base of the page: its template, a policy that lets nothing in, numbers and names as a reader sees them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def source(name: str) -> str:
     return resources.files("dplr.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def page_template(name: str) -> tuple[Any, Any]:
-    """The template of this name, and the mark for text that is markup already."""
+def page_template() -> tuple[Any, Any]:
+    """The template of the page, and the mark for text that is markup already."""
     try:
         import jinja2
         import matplotlib.style  # noqa: F401  # missing as often as jinja2; the pictures need it later
@@ -28,17 +28,13 @@ def page_template(name: str) -> tuple[Any, Any]:
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    return environment.from_string(source(name)), Markup
+    return environment.from_string(source("page.html")), Markup
 
 
-def policy(style: str, script: str = "") -> str:
-    """Nothing may be loaded; the one style sheet, and the one script if any, are named by their hashes."""
-    scripts = f"script-src 'sha256-{_digest(script)}'; " if script else ""
-    return f"default-src 'none'; {scripts}style-src 'sha256-{_digest(style)}'; base-uri 'none'; form-action 'none'"
-
-
-def _digest(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+def policy(style: str) -> str:
+    """Nothing may be loaded; the one style sheet is named by its hash."""
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
 
 def number(value: float) -> str:
