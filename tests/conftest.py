@@ -26,6 +26,13 @@ _skipped_real_data = 0
 SLOW = frozenset(pathlib.Path(__file__).with_name("slow.txt").read_text(encoding="utf-8").splitlines())
 # So many runs of the fixed computation take a second on the machine on which the tiers were made.
 SECOND = 200
+_GONE = pytest.StashKey[list[str]]()
+
+
+def pytest_runtest_setup(item):
+    """A name of `slow.txt` that no test of a file has is an error of a test of the file."""
+    if gone := item.stash.get(_GONE, None):
+        pytest.fail("no test has these names of tests/slow.txt: " + ", ".join(sorted(gone)))
 
 
 @functools.cache
@@ -66,10 +73,11 @@ def pytest_runtest_protocol(item, nextitem):
 @pytest.hookimpl(tryfirst=True)  # before the marker `thorough` is deselected
 def pytest_collection_modifyitems(config, items):
     """Leave most cases of large grids and slow ones to `make thorough`, and skip tests whose data folder is absent."""
-    files = {item.nodeid.split("::")[0] for item in items}
-    gone = {name for name in SLOW if name.split("::")[0] in files} - {item.nodeid for item in items}
-    if gone and not any("::" in argument for argument in config.args):
-        raise pytest.UsageError("no test has these names of tests/slow.txt: " + ", ".join(sorted(gone)))
+    files = {item.nodeid.split("::")[0]: item for item in items}
+    for name in SLOW - {item.nodeid for item in items}:
+        last = files.get(name.split("::")[0])
+        if last and not any("::" in argument for argument in config.args):
+            last.stash.setdefault(_GONE, []).append(name)
     for item in items:
         if item.nodeid in SLOW:
             item.add_marker("thorough")

@@ -163,7 +163,7 @@ def fit(
     ledger : Ledger, path-like or None, default=None
         Budget that pays for every fit. None counts nothing.
     rng : int or None, default=None
-        None takes the operating system's entropy. An int makes noise and split reproducible: such a fit is not private.
+        None takes the operating system's entropy. An int makes the noise reproducible: such a fit is not private.
     progress : bool, default=False
         Whether a bar (extra `progress`) shows the progress of a long fit.
     holdout : float or None, default=None
