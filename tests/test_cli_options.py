@@ -104,6 +104,7 @@ def originals(tmp_path_factory):
         age, hours, _ = (f"[features.{part}" for part in features.split("[features.")[1:])
         for name, text in {
             "narrow": f"{age}[target]{target}", "columns": features, "hours": hours,
+            "capped": f"weight = {{ max = 4 }}\n{features}[target]{target}",
             "number": f"{features}[target]\nlower = 0\nupper = 10\n",
         }.items():  # fmt: skip
             pathlib.Path(f"{name}.toml").write_text(text, encoding="utf-8")

@@ -21,6 +21,7 @@ import pytest
 from scipy.stats import rankdata
 
 import dplr
+from declared_units import declared
 from dplr import mechanisms
 from dplr.baselines import DPME
 from dplr.noise import Source
@@ -47,7 +48,7 @@ TARGETS = {
     "svm": {"classes": [0, 1]},
 }
 RELATIONS = {"replace_one": {}, "add_remove": {"neighbouring": "add_remove", "n_rows": REFERENCE}}
-UNITS = {"rows": {}, "persons": {"person": "id", "rows_per_person": 2}, "weights": {"weight_bounds": (0, 1)}}
+UNITS = {"rows": {}, "persons": {"person": "id", "rows_per_person": 2}, "weights": {"weight_max": 1}}
 INTERCEPTS = {"through zero": {"fit_intercept": False}, "intercept": {}, "ranges": {"options": {"ranges": "on"}}}
 
 
@@ -115,7 +116,7 @@ def each_plan(kind):
             mechanism = replace(spec, **facts.pop("options", {}))
             size = {} if "n_rows" in facts else {"n_rows": N // facts.get("rows_per_person", 1)}
             with contextlib.suppress(ValueError):  # what a mechanism has no plan for
-                statement = dplr.plan(eps=EPS, mechanism=mechanism, **facts, **size).statement
+                statement = dplr.plan(eps=EPS, mechanism=mechanism, **declared(facts), **size).statement
                 yield facts | {"mechanism": mechanism}, statement
 
 
@@ -134,8 +135,8 @@ def released(facts, runs, seed):
     rows = table().assign(id=np.repeat(np.arange(N // 2), 2)) if facts.get("person") else table()
     target = facts["bounds"].to_dict()["target"]
     y = np.arange(N) % len(target["classes"]) if isinstance(target, dict) else np.full(N, sum(target) / 2)
-    weights = {"sample_weight": np.ones(N)} if "weight_bounds" in facts else {}
-    models = dplr.fit_many(rows, y, eps=[EPS], repeats=runs, rng=seed, **facts, **weights)
+    weights = {"sample_weight": np.ones(N)} if "weight_max" in facts else {}
+    models = dplr.fit_many(rows, y, eps=[EPS], repeats=runs, rng=seed, **declared(facts), **weights)
     parts = collections.defaultdict(list)
     for model in models:
         for name, numbers in model.released_.items():

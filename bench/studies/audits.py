@@ -22,11 +22,13 @@ LABELS, NUMBERS = dplr.Bounds(SMALL, target=(0, 1)), dplr.Bounds(SMALL, target=(
 CONFIGURATIONS = {
     "auto (objective), Adult": {"bounds": dplr.Bounds.from_toml(ADULT)},
     "fm": {"bounds": LABELS, "mechanism": "fm"},
-    "fm, persons of 3 rows": {"bounds": LABELS, "mechanism": "fm", "person": "id", "rows_per_person": 3},
+    "fm, persons of 3 rows": {
+        "bounds": dplr.Bounds(SMALL, target=(0, 1), rows_per_person=3), "mechanism": "fm", "person": "id",
+    },
     "fm, linear, robust intervals": {
         "bounds": NUMBERS, "mechanism": FunctionalMechanism(intervals="robust"), "model": "linear",
     },
-    "objective, weights": {"bounds": LABELS, "mechanism": "objective", "weight_bounds": (0, 5)},
+    "objective, weights": {"bounds": dplr.Bounds(SMALL, target=(0, 1), weight_max=5), "mechanism": "objective"},
     "objective, Hessian, delta 1e-6": {
         "bounds": LABELS, "mechanism": "objective", "aim": "coefficients", "delta": 1e-6,
     },

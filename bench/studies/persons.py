@@ -20,6 +20,7 @@ import numpy as np
 
 import dplr
 from bench.data.panel import MOST_VISITS, MOST_YEARS, rand, skewed
+from dplr.bounds.declared import with_numbers
 from dplr.privacy.gaussian import gaussian_eps, gaussian_mu
 
 FITS = 60
@@ -62,7 +63,7 @@ def fitted(table, rule, eps, delta, rng):
     X, y, ids, bounds = table
     taken, k, rows = rule
     options = {"model": "linear", "mechanism": "fm", "bounds": bounds, "delta": delta, "neighbouring": "add_remove"}
-    options |= {} if k is None else {"person": ids, "rows_per_person": k}
+    options |= {} if k is None else {"person": ids, "bounds": with_numbers(bounds, k, None)}
     level = shared(eps, delta, rows)
     if taken is None:
         return dplr.fit_many(X, y, eps=[level], repeats=FITS, n_rows=len(np.unique(ids)), **options)

@@ -64,7 +64,7 @@ def simulated(design, n, rng):
     X, ids = columns(n, rng), np.arange(n)
     if design == "weights":
         y, weights = rng.random(n) < special.expit(X @ SLOPES - 0.3), rng.uniform(0, 1, n)
-        return X, y.astype(int), SLOPES, {"sample_weight": weights, "weight_bounds": (0, 1)}, weights, ids
+        return X, y.astype(int), SLOPES, {"sample_weight": weights}, weights, ids
     if design == "class weights":
         y = (rng.random(n) < special.expit(X @ SLOPES - 2.5)).astype(int)
         return X, y, SLOPES, {"class_weight": {0: 0.25, 1: 1.0}}, np.where(y, 1.0, 0.25), ids
@@ -110,7 +110,8 @@ def cell(mechanism, design, n, eps, fits, rng):
     rows = []
     for _ in range(fits):
         X, y, slopes, options, weights, ids = simulated(design, n, rng)
-        bounds = dplr.Bounds([(0, 1)] * 3, target=TARGETS.get(design))
+        cap = 1 if "sample_weight" in options else None
+        bounds = dplr.Bounds([(0, 1)] * 3, target=TARGETS.get(design), weight_max=cap)
         facts = {"model": MODELS.get(design, "logistic"), "mechanism": mechanism, "bounds": bounds}
         facts |= {"aim": "coefficients"} if mechanism == "objective" else {"delta": DELTA}
         ends = dplr.fit(X, y, eps=eps, **facts, **options).conf_int()

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 import dplr
+from dplr.bounds.declared import with_numbers
 
 FITS = 40
 LEVELS = ((1.0, 0.0), (1.0, 1e-6), (3.0, 1e-6))
@@ -45,7 +46,7 @@ def main(path):
     exact = columns @ np.linalg.lstsq(columns * roots[:, None], y * roots, rcond=None)[0]
 
     def error(**options):
-        options |= {"model": "linear", "mechanism": "fm", "bounds": bounds, "ranges": "off", "delta": delta}
+        options = {"model": "linear", "mechanism": "fm", "bounds": bounds, "ranges": "off", "delta": delta} | options
         fits = dplr.fit_many(X, y, eps=[eps], repeats=FITS, **options)
         away = [X.to_numpy() @ est.coef_ + est.intercept_ - exact for est in fits]  # predictions would be clipped
         return np.sqrt(np.average(np.square(away), axis=1, weights=weights).mean())
@@ -56,7 +57,7 @@ def main(path):
         writer.writerow(["delta", "eps", "cap", "cap / mean", "error"])
         for eps, delta in LEVELS:
             for words, cap in caps.items():
-                found = error(sample_weight=weights, weight_bounds=(0, cap))
+                found = error(sample_weight=weights, bounds=with_numbers(bounds, 1, cap))
                 writer.writerow([delta, eps, words, f"{cap / weights.mean():.1f}", f"{found:.4f}"])
                 file.flush()
             writer.writerow([delta, eps, "unweighted", "", f"{error():.4f}"])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dplr
+from declared_units import declared
 from dplr.auditor import door
 from dplr.auditor.evidence import evidence_of
 from dplr.auditor.neighbours import Pair, Pool, Record
@@ -28,7 +29,7 @@ CONFIGURATIONS = {
     "fm, numbers": ({"mechanism": "fm", "bounds": NUMBERS, "model": "linear"}, 0.9),
     "fm, gaussian": ({"mechanism": FunctionalMechanism(noise="gaussian"), "delta": 1e-5}, 0.8),
     "fm, persons": ({"mechanism": "fm", "person": "id", "rows_per_person": 2, "pairs": 80}, 0.9),
-    "fm, weights": ({"mechanism": "fm", "weight_bounds": (0, 4)}, 0.9),
+    "fm, weights": ({"mechanism": "fm", "weight_max": 4}, 0.9),
     "fm, added": ({"mechanism": "fm", "neighbouring": "add_remove"}, 0.8),
     "fm, ranges": ({"mechanism": dplr.FunctionalMechanism(ranges="on"), "n_rows": 300}, 0.3),
     "fm, curves": ({"mechanism": "fm", "curves": 4}, 0.9),
@@ -54,7 +55,7 @@ CONFIGURATIONS = {
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_a_right_configuration_passes_and_its_worst_pair_comes_near_eps(name):
     options, floor = CONFIGURATIONS[name]
-    audit = dplr.audit(**{**FEW, "bounds": LABELS, **options})
+    audit = dplr.audit(**declared({**FEW, "bounds": LABELS, **options}))
     assert audit.passed, audit.verdict
     assert floor * audit.statement.eps <= audit.exact <= audit.statement.eps * (1 + 1e-9)
     assert "Nothing contradicts eps = 1" in audit.verdict

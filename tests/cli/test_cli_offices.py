@@ -250,7 +250,9 @@ def test_ids_and_weights_of_labelled_files(folder):
     pyreadstat.write_sav(table, "ids.sav", variable_value_labels=labels)
     written = table.assign(sick=table["sick"].map({0: "no", 1: "yes"}), sex="female", id=table["id"].astype(int))
     written.to_csv("ids.csv", index=False, quoting=csv.QUOTE_MINIMAL)
-    units = ("--person", "id", "--rows-per-person", "2", "--weight", "w", "--weight-max", "3")
+    units = ("--person", "id", "--weight", "w")
+    text = (folder / "bounds.toml").read_text()
+    (folder / "bounds.toml").write_text("rows_per_person = 2\nweight = { max = 3 }\n" + text)
     found = [command("check", f"ids.{ending}", *OPTIONS[:4], *units).stdout for ending in ("csv", "sav")]
     assert found[0] == found[1]
     command("fit", "ids.sav", *OPTIONS, *units, "-o", "model.json")

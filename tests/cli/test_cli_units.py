@@ -24,7 +24,8 @@ IN_FILE = 'person = "id"\nrows_per_person = 2\nweight = { column = "w", max = 20
 ROWS, PERSONS = 600, 150
 COMMON = ("--target", "sick", "--bounds", "bounds.toml")
 FIT = ("fit", "people.csv", *COMMON, "--eps", "0.5", "--mechanism", "fm", "-o", "model.json", "--overwrite")
-UNITS = ("--person", "id", "--rows-per-person", "2", "--weight", "w", "--weight-max", "200")
+NUMBERS = "rows_per_person = 2\nweight = { max = 200 }\n"
+UNITS = ("--person", "id", "--weight", "w")
 
 
 @pytest.fixture
@@ -56,6 +57,7 @@ def unit():
 
 
 def test_options_and_the_bounds_file_say_the_same(folder):
+    (folder / "bounds.toml").write_text(NUMBERS + BOUNDS)
     said = command(*FIT, *UNITS).stdout
     by_options = unit()
     assert "One person with all their rows" in " ".join(said.split())
@@ -65,7 +67,7 @@ def test_options_and_the_bounds_file_say_the_same(folder):
     assert unit() == by_options
     assert by_options == {"person": "id", "rows_per_person": 2, "weight_max": 200.0, "class_weights": []}
     assert dplr.load_model("model.json").privacy_.assumptions.count(f"the number of persons = {PERSONS}") == 1
-    for contradiction in (("--person", "household"), ("--weight", "v", "--weight-max", "200")):
+    for contradiction in (("--person", "household"), ("--weight", "v")):
         assert "as the bounds say" in command(*FIT, *contradiction, code=2).stderr
     command("predict", "model.json", "people.csv", "--keep", "id", "-o", "predicted.csv")
     kept = pd.read_csv("predicted.csv", dtype=str)["id"]
@@ -81,6 +83,7 @@ def test_ids_are_text_as_it_is_written(folder):
 
 
 def test_plan_prints_the_unit_and_noise_over_persons(folder):
+    (folder / "bounds.toml").write_text(NUMBERS + BOUNDS)
     said = " ".join(command("plan", "--bounds", "bounds.toml", "--n-rows", PERSONS, "--eps", 0.5, *UNITS,
                             "--mechanism", "fm").stdout.split())  # fmt: skip
     assert "each of m rows counts min(1, 2/m), divided by 2" in said
@@ -92,13 +95,15 @@ def test_check_counts_persons_and_shows_no_id(folder):
     frame = people()
     frame.loc[[0, 1], "id"] = ["x1", "X1 "]
     frame.to_csv("people.csv", index=False)
-    said = command("check", "people.csv", *COMMON, "--person", "id", "--weight", "w", "--weight-max", 100).stdout
+    (folder / "bounds.toml").write_text("weight = { max = 100 }\n" + BOUNDS)
+    said = command("check", "people.csv", *COMMON, "--person", "id", "--weight", "w").stdout
     assert "152 persons, with 4 rows at the median and 4 at most" in said
     assert "person: 2 ids differ from another one in nothing but how they are written" in said
     assert "of the weights are above the cap 100 and were clipped" in said
     assert "x1" not in said.lower()
     frame["id"] = frame["id"].where(np.arange(ROWS) > 2, "")
     frame.to_csv("people.csv", index=False)
+    (folder / "bounds.toml").write_text(BOUNDS)
     refused = command("check", "people.csv", *COMMON, "--person", "id", code=3)
     assert "3 of 600 rows" in refused.stdout
     command(*FIT, "--person", "id", code=3)
@@ -107,12 +112,10 @@ def test_check_counts_persons_and_shows_no_id(folder):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--weight", "w"), "`--weight` and `--weight-max` must both be given, or neither"),
-        (("--weight-max", "9"), "`--weight` and `--weight-max` must both be given, or neither"),
+        (("--weight", "w"), "`weight_max` is required with sample_weight"),
         (("--person", "sick"), "`sick` is the target, and must not hold ids or weights too"),
         (("--person", "name"), "must have a column for name"),
         (("--person", "age"), "must not name the column of ids or weights"),
-        (("--rows-per-person", "2"), "`rows_per_person` must be 1 without persons"),
         (("--person", "id", "--n-rows", "600"), "`--n-rows` must be left out, or 150"),
     ],
 )
@@ -129,3 +132,9 @@ def test_a_ledger_of_persons_pays_for_persons(folder):
     assert "`person` must be 'id'" in refused.stderr
     command(*FIT, "--ledger", "budget.db", "--person", "id")
     assert dplr.Ledger("budget.db").remaining()[0] == 0.5
+
+
+@pytest.mark.parametrize("arguments", [("plan", "--n-rows", "150"), ("audit", "--pairs", "20", "--runs", "20")])
+def test_weights_without_a_cap_are_refused_where_no_rows_are_read(folder, arguments):
+    refused = command(*arguments, "--bounds", "bounds.toml", "--eps", "0.5", "--weight", "w", code=2)
+    assert "`--weight` needs a cap in the bounds" in refused.stderr

@@ -191,7 +191,8 @@ def test_bad_input_of_a_linear_model_is_refused_before_any_noise(change, error, 
 @pytest.mark.parametrize("estimator", [dplr.LogisticRegression(), dplr.LinearRegression()])
 def test_weights_without_a_public_cap_are_refused_with_the_reason(estimator, entropy):
     with pytest.raises(
-        ValueError, match=r"`weight_bounds` is required with sample_weight; got None\. Give weight_bounds"
+        ValueError,
+        match=r"`weight_max` is required with sample_weight; got None\. Give bounds=Bounds\(\.\.\., weight_max=W\)",
     ):
         estimator.fit(X, Y, sample_weight=np.ones(40))
     assert entropy.bytes == 0

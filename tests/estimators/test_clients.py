@@ -157,16 +157,16 @@ def test_parameters_can_be_read_set_and_cloned(frame):
 def test_weights_without_a_cap_are_refused_however_they_come(frame, entropy):
     X, y = frame
     weights = np.ones(len(y))
-    with pytest.raises(ValueError, match="`weight_bounds` is required with sample_weight"):
+    with pytest.raises(ValueError, match="`weight_max` is required with sample_weight"):
         clone(FITTED_BY["fm"]).fit(X, y, sample_weight=weights)
     pipe = make_pipeline(FunctionTransformer(), FITTED_BY["fm"])
-    with pytest.raises(ValueError, match="`weight_bounds` is required with sample_weight"):
+    with pytest.raises(ValueError, match="`weight_max` is required with sample_weight"):
         pipe.fit(X, y, logisticregression__sample_weight=weights)
     with sklearn.config_context(enable_metadata_routing=True):
         with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
             pipe.fit(X, y, sample_weight=weights)
         asking = make_pipeline(FunctionTransformer(), clone(FITTED_BY["fm"]).set_fit_request(sample_weight=True))
-        with pytest.raises(ValueError, match="`weight_bounds` is required with sample_weight"):
+        with pytest.raises(ValueError, match="`weight_max` is required with sample_weight"):
             asking.fit(X, y, sample_weight=weights)
     assert entropy.bytes == 0
 

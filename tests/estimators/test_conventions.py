@@ -21,7 +21,7 @@ ONE_LABEL_OF_TEN_ROWS = "asks a fit of ten rows for the one label that they have
 LABELS_ARE_DECLARED = (
     "takes labels that are no 0 or 1 from the data: they must be declared, or asked for with classes='from_data'"
 )
-NO_CAP = "gives weights to a model that declares no weight_bounds: the cap must be public, and no default can know it"
+NO_CAP = "gives weights to a model that declares no weight_max: the cap must be public, and no default can know it"
 WITH_WEIGHTS = (
     "check_sample_weights_pandas_series",
     "check_sample_weights_not_an_array",

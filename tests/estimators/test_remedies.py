@@ -95,8 +95,8 @@ def test_a_notebook_says_whether_a_ledger_counted_the_fit_and_nothing_where_nobo
 def test_bounds_of_weights_without_weights_are_refused(call):
     X, y = _rows()
     eps = {} if call is dplr.check else {"eps": [1.0] if call not in (dplr.fit, dplr.check) else 1.0}
-    with pytest.raises(ValueError, match="`sample_weight` is required with weight_bounds"):
-        call(X, y > 0, weight_bounds=(0, 2), **eps)
+    with pytest.raises(ValueError, match="`sample_weight` is required with weight_max"):
+        call(X, y > 0, bounds=dplr.Bounds(None, weight_max=2), **eps)
 
 
 def test_the_package_lists_its_names_and_nothing_else():

@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import dplr
+from declared_units import declared
 
 pl = pytest.importorskip("polars", reason="polars has no wheel for this Python")
 
@@ -77,18 +78,18 @@ def test_a_person_whose_rows_are_repeated_counts_as_often_as_before():
 
 
 def test_weights_at_their_cap_leave_the_model_as_it_is_and_labels_weigh_as_rows_do():
-    full = dplr.fit(X, Y, sample_weight=np.full(len(X), 9.0), weight_bounds=(0, 3), **PLAIN)
+    full = dplr.fit(X, Y, sample_weight=np.full(len(X), 9.0), **declared({**PLAIN, "weight_max": 3}))
     np.testing.assert_allclose(coefficients(full), coefficients(dplr.fit(X, Y, **PLAIN)), rtol=1e-9)
     by_label = dplr.fit(X, Y, class_weight={0: 1, 1: 4.0}, **PLAIN)
-    by_row = dplr.fit(X, Y, sample_weight=np.where(Y, 4.0, 1.0), weight_bounds=(0, 4), **PLAIN)
+    by_row = dplr.fit(X, Y, sample_weight=np.where(Y, 4.0, 1.0), **declared({**PLAIN, "weight_max": 4}))
     np.testing.assert_array_equal(coefficients(by_label), coefficients(by_row))
     assert by_label.privacy_.unit.class_weights == (("0", 1.0), ("1", 4.0))
 
 
 def test_columns_of_ids_and_weights_are_not_features_and_predictions_ignore_them():
     for bounds in (BOUNDS, POSITIONS):
-        options = {**PLAIN, "bounds": bounds}
-        est = dplr.fit(FRAME, Y, person="id", sample_weight="w", weight_bounds=(0, 200), **options)
+        options = declared({**PLAIN, "bounds": bounds, "weight_max": 200})
+        est = dplr.fit(FRAME, Y, person="id", sample_weight="w", **options)
         assert est.coef_names_ == ("a", "b")
         shown = est.predict_proba(X)
         for rows in (FRAME, FRAME.drop(columns="w"), FRAME.drop(columns="id"), pl.from_pandas(FRAME)):
@@ -104,8 +105,8 @@ def test_several_classes_and_numbers_have_persons_too():
     third = np.digitize(FRAME["a"], [0.3, 0.6])
     est = dplr.fit(FRAME, third, person="id", classes=[0, 1, 2], class_weight={0: 1, 1: 2, 2: 3}, **PLAIN)
     assert est.coef_.shape == (3, 2)
-    linear = {**PLAIN, "bounds": dplr.Bounds(BOUNDS, target=(0, 1)), "model": "linear"}
-    assert dplr.fit(FRAME, FRAME["a"], person="id", rows_per_person=3, **linear).privacy_.unit.rows_per_person == 3
+    linear = {**PLAIN, "bounds": dplr.Bounds(BOUNDS, target=(0, 1), rows_per_person=3), "model": "linear"}
+    assert dplr.fit(FRAME, FRAME["a"], person="id", **linear).privacy_.unit.rows_per_person == 3
 
 
 # What a fit refuses, before any noise
@@ -118,17 +119,12 @@ REFUSED = [
     ({"person": FRAME[["id"]].to_numpy()}, ValueError, "person"),
     ({"person": ""}, ValueError, "`person` must not be empty"),
     ({"person": "\ud800"}, ValueError, "`person` must be text that UTF-8 can write"),
-    ({"rows_per_person": 2}, ValueError, "`rows_per_person` must be 1 without persons"),
-    ({"person": "id", "rows_per_person": 0}, ValueError, "`rows_per_person` must be at least 1"),
-    ({"person": "id", "rows_per_person": 1.5}, TypeError, "`rows_per_person` must be an integer"),
     ({"person": "id", "n_rows": 600}, ValueError, "`n_rows` must be the number of persons, 150, under replace_one"),
-    ({"sample_weight": "w"}, ValueError, "`weight_bounds` is required with sample_weight"),
-    ({"weight_bounds": (0, 200)}, ValueError, "`sample_weight` is required with weight_bounds"),
-    ({"sample_weight": "w", "weight_bounds": (1, 200)}, ValueError, "`weight_bounds` must begin at 0"),
-    ({"sample_weight": "w", "weight_bounds": (0, math.inf)}, ValueError, "`weight_bounds` must be positive and finite"),
-    ({"sample_weight": "w", "weight_bounds": 200}, ValueError, "`weight_bounds` must be a pair"),
-    ({"sample_weight": "w", "person": "w", "weight_bounds": (0, 9)}, ValueError, "must not be the column of the ids"),
-    ({"sample_weight": -FRAME["w"], "weight_bounds": (0, 9)}, ValueError, "`sample_weight`"),
+    ({"sample_weight": "w"}, ValueError, "`weight_max` is required with sample_weight"),
+    ({"weight_max": 200}, ValueError, "`sample_weight` is required with weight_max"),
+    ({"rows_per_person": 2}, ValueError, "`rows_per_person` must be 1 without persons; got 2. Name the column"),
+    ({"sample_weight": "w", "person": "w", "weight_max": 9}, ValueError, "must not be the column of the ids"),
+    ({"sample_weight": -FRAME["w"], "weight_max": 9}, ValueError, "`sample_weight`"),
     ({"class_weight": "balanced"}, TypeError, "'balanced' would take them from the private labels"),
     ({"class_weight": {0: 1}}, ValueError, r"`class_weight` must name every label, \[0, 1\]"),
     ({"class_weight": {0: 1, 1: 0}}, ValueError, "`class_weight` must be positive and finite for 1"),
@@ -141,7 +137,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("change", "error", "message"), REFUSED)
 def test_contradictions_and_bad_values_are_refused_before_any_noise(change, error, message, entropy):
-    options = {"eps": 1.0, "mechanism": "fm", "bounds": BOUNDS, **change}
+    options = declared({"eps": 1.0, "mechanism": "fm", "bounds": BOUNDS, **change})
     if error is None:
         assert dplr.fit(FRAME, Y, **options).privacy_.delta in (0.0, 0.004)
         return
@@ -156,12 +152,6 @@ def test_contradictions_and_bad_values_are_refused_before_any_noise(change, erro
     ("bounds", "change", "message"),
     [
         ({"person": "id"}, {"person": "other"}, "`person` must be 'id', as the bounds say"),
-        ({"person": "id", "rows_per_person": 2}, {"rows_per_person": 3}, "`rows_per_person` must be 2, as the bounds"),
-        (
-            {"weight": "w", "weight_max": 9},
-            {"weight_bounds": (0, 8)},
-            r"`weight_bounds` must be \(0, 9.0\), as the bou",
-        ),
         ({"weight": "w", "weight_max": 9}, {"sample_weight": "v"}, "`sample_weight` must be 'w', which was declared"),
     ],
 )
@@ -174,7 +164,7 @@ def test_bounds_and_parameters_that_contradict_each_other_are_refused(bounds, ch
 def test_bounds_alone_say_all_of_it_and_may_be_said_again():
     bounds = dplr.Bounds(BOUNDS, person="id", rows_per_person=2, weight="w", weight_max=200)
     est = dplr.fit(FRAME, Y, eps=1.0, mechanism="fm", bounds=bounds)
-    again = {"person": "id", "rows_per_person": 2, "weight_bounds": (0, 200)}
+    again = {"person": "id", "sample_weight": "w"}
     assert dplr.fit(FRAME, Y, eps=1.0, mechanism="fm", bounds=bounds, **again).privacy_.unit == est.privacy_.unit
     assert est.privacy_.unit == dplr.plan(n_rows=150, eps=1.0, bounds=bounds).statement.unit
 
@@ -192,9 +182,9 @@ def test_missing_ids_are_counted_and_never_shown(entropy):
 
 
 def test_plan_and_statement_say_persons():
-    facts = {"eps": 1.0, "mechanism": "fm", "person": "id", "weight_bounds": (0, 200), "class_weight": {0: 1, 1: 2}}
-    est = dplr.fit(FRAME, Y, sample_weight="w", bounds=BOUNDS, **facts)
-    bounds = dplr.Bounds(BOUNDS, target={"classes": [0, 1]})
+    facts = {"eps": 1.0, "mechanism": "fm", "person": "id", "class_weight": {0: 1, 1: 2}}
+    est = dplr.fit(FRAME, Y, sample_weight="w", bounds=dplr.Bounds(BOUNDS, weight_max=200), **facts)
+    bounds = dplr.Bounds(BOUNDS, target={"classes": [0, 1]}, weight_max=200)
     plan = dplr.plan(n_rows=150, bounds=bounds, **facts)
     assert plan.statement.unit == est.privacy_.unit
     assert plan.statement.released == est.privacy_.released
@@ -231,7 +221,7 @@ def test_no_id_stays_in_a_model_in_any_form(tmp_path):
 @pytest.mark.filterwarnings("ignore:a function of FunctionTransformer:dplr.PrivacyWarning")
 def test_ids_and_weights_travel_by_metadata_routing_through_pipelines_and_folds():
     with sklearn.config_context(enable_metadata_routing=True):
-        est = dplr.LogisticRegression(eps=1.0, mechanism="fm", bounds=POSITIONS, weight_bounds=(0, 200))
+        est = dplr.LogisticRegression(eps=1.0, mechanism="fm", bounds=dplr.Bounds([(0, 1)] * 2, weight_max=200))
         est.set_fit_request(sample_weight=True, person=True)
         pipe = make_pipeline(FunctionTransformer(np.asarray), est)
         pipe.fit(X, Y, person=FRAME["id"], sample_weight=FRAME["w"])

@@ -89,7 +89,7 @@ def test_a_holdout_refuses_columns_of_another_length(entries, tmp_path):
     with pytest.raises(ValueError, match=f"`y` must have one entry for each of 100 rows; got {entries}"):
         dplr.fit(X, np.zeros(entries), **options)
     with pytest.raises(ValueError, match=f"`sample_weight` must have one entry for each of 100 rows; got {entries}"):
-        dplr.fit(X, np.zeros(100), sample_weight=np.ones(entries), weight_bounds=(0, 1), **options)
+        dplr.fit(X, np.zeros(100), sample_weight=np.ones(entries), **options)
     assert not ledger.entries()
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import dplr
+from dplr.bounds.declared import with_numbers
 from dplr.evaluation.law import beside
 from dplr.noise.splits import secret_parts, split_source
 from dplr.privacy.gaussian import pure_mu
@@ -122,7 +123,7 @@ def test_numbers_weights_and_copies(rows):
     weights = np.random.default_rng(1).uniform(0, 2, 5000)
     bounds = dplr.Bounds(BOUNDS, target=(0, 2))
     target = X["a"] + X["b"]
-    model = dplr.fit(X, target, model="linear", bounds=bounds, eps=2.0, sample_weight=weights, weight_bounds=(0, 2),
+    model = dplr.fit(X, target, model="linear", bounds=with_numbers(bounds, 1, 2.0), eps=2.0, sample_weight=weights,
                      holdout=0.4, rng=1)  # fmt: skip
     assert isinstance(model.evaluation_, dplr.evaluation.NumberEvaluation)
     assert model.evaluation_.r2.estimate > 0.5

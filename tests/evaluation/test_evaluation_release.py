@@ -53,7 +53,7 @@ def test_batches_and_streams_change_no_bit(table, model, tmp_path, monkeypatch):
     for part in range(3):
         at = slice(part * 1000, part * 1000 + 1000)
         parquet.write_table(pyarrow.Table.from_pandas(rows[at]), tmp_path / f"{part}.parquet")
-    options = {"eps": 1.0, "rng": 7, "person": "who", "rows_per_person": 2}
+    options = {"eps": 1.0, "rng": 7, "person": "who", "bounds": dplr.Bounds(None, rows_per_person=2)}
     expected = model.evaluate(rows, "y", **options)
     streamed = model.evaluate(str(tmp_path / "*.parquet"), "y", **options)
     monkeypatch.setattr(tally, "BATCH", 128)
@@ -143,7 +143,7 @@ def test_rows_of_the_fit_are_refused_unless_asked_for(table):
 def test_weights_and_persons(table, model):
     rows = table[3000:]
     weights, scores = np.minimum(rows["weight"], 2.0) / 2, model.predict_proba(rows[["age", "hours"]])[:, 1]
-    options = {"sample_weight": rows["weight"], "weight_bounds": (0, 2.0)}
+    options = {"sample_weight": rows["weight"], "bounds": dplr.Bounds(None, weight_max=2.0)}
     weighed = dplr.evaluate(scores, None, rows["y"], eps=math.inf, **options)
     assert weighed.prevalence.estimate == pytest.approx(np.average(rows["y"], weights=weights), abs=1e-6)
     right = np.average(rows["y"] == (scores >= 0.5), weights=weights)
@@ -171,7 +171,7 @@ def test_added_and_removed_records(table, model):
     ({"eps": 0.0}, "eps"), ({"thresholds": (2.0,)}, "thresholds"), ({"n_rows": 7}, "n_rows"),
     ({"neighbouring": "both"}, "neighbouring"), ({"classes": (0, 1, 2)}, "shape"), ({"in_sample": "no"}, "in_sample"),
     ({"target_bounds": (5, 1)}, "target_bounds"), ({"target_bounds": 5}, "target_bounds"), ({"level": 2.0}, "level"),
-    ({"sample_weight": [1.0]}, "weight_bounds"), ({"thresold": (0.1,)}, "thresholds"),
+    ({"sample_weight": [1.0]}, "weight_max"), ({"thresold": (0.1,)}, "thresholds"),
 ])  # fmt: skip
 def test_bad_parameters_are_named_and_nothing_is_spent(changed, match, tmp_path):
     ledger = dplr.Ledger(tmp_path / "budget.db", eps=1.0)

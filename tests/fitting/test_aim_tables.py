@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 import dplr
 from dplr import noise
+from dplr.bounds.declared import with_numbers
 from dplr.cli import main
 from dplr.mechanisms import SHORTHANDS
 from dplr.problem.losses import LOSSES
@@ -78,7 +79,7 @@ def test_auto_takes_the_mechanism_with_the_best_table_by_public_facts():
     for delta in (0.0, 1e-6):
         assert taken(delta, bounds=LINEAR, model="linear").mechanism == "fm"
         assert "squared residuals" in taken(delta, bounds=LINEAR, model="linear").calibration
-        assert taken(delta, weight_bounds=(0, 2)).mechanism in ("objective", "score")
+        assert taken(delta, bounds=with_numbers(LOGISTIC, 1, 2.0)).mechanism in ("objective", "score")
         assert taken(delta, person="id").mechanism == ("score" if delta else "fm")
         assert taken(delta, bounds=THREE).mechanism in ("objective", "score")
     assert taken(1e-6, n_rows=None, neighbouring="add_remove").mechanism == "score"

@@ -33,9 +33,7 @@ class Source:
 
 def fit(stream, mechanism="fm", **options):
     bounds = dplr.Bounds({"x": (0, 1)})
-    return dplr.fit(
-        stream, "y", bounds=bounds, eps=float("inf"), mechanism=mechanism, person="who", rows_per_person=1, **options
-    )
+    return dplr.fit(stream, "y", bounds=bounds, eps=float("inf"), mechanism=mechanism, person="who", **options)
 
 
 @pytest.mark.parametrize(("mechanism", "after"), [("fm", 1), ("output", 1), ("ngd", 1), ("ngd", 2)])

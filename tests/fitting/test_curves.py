@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import dplr
+from declared_units import declared
 from dplr.bounds.curves import Curve
 from dplr.fitting.curves import _LEAST_GAUSSIAN, _LEAST_PURE
 
@@ -57,7 +58,7 @@ def test_own_losses_streams_persons_and_weights_have_curves(tmp_path):
     np.testing.assert_array_equal(streamed.coef_, whole.coef_)
     people = dplr.fit(X, y, person=np.arange(6000), **options)
     np.testing.assert_allclose(people.coef_, whole.coef_, rtol=1e-6, atol=1e-6)
-    weighted = dplr.fit(X, y, sample_weight=np.ones(6000), weight_bounds=(0, 1), **options)
+    weighted = dplr.fit(X, y, sample_weight=np.ones(6000), **declared({**options, "weight_max": 1}))
     np.testing.assert_allclose(weighted.coef_, whole.coef_, rtol=1e-6, atol=1e-6)
     loss = dplr.smoothed_hinge(0.5)
     own = dplr.fit(X, y > 0, model=loss, bounds=BOUNDS.to_dict()["features"], eps=50.0, curves=4)

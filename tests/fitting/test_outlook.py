@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dplr
+from declared_units import declared
 from dplr.fitting.outlook import expected
 from dplr.problem.outlook import DROWNED, USEFUL
 from specs import spec_with
@@ -136,7 +137,7 @@ def test_classes_persons_ranges_and_a_reference_have_an_outlook():
     alone, several = (dplr.plan(n_rows=3_000, eps=0.5, **each).outlook for each in (two, facts))
     assert several.ratio > 2 * alone.ratio  # three models share eps
     assert several.eps == 0.5
-    person = dplr.plan(n_rows=3_000, eps=0.5, person="id", rows_per_person=5, **two).outlook
+    person = dplr.plan(n_rows=3_000, eps=0.5, person="id", **declared({**two, "rows_per_person": 5})).outlook
     assert person.many == "persons"
     reference = dplr.plan(n_rows=3_000, eps=0.5, neighbouring="add_remove", **two).outlook
     assert reference.ratio < alone.ratio  # one record is half as much as two

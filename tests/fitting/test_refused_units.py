@@ -38,7 +38,7 @@ def test_moments_refuse_bounds_with_persons_or_weights(units, message, entropy):
     ("change", "message"),
     [
         ({"person": "id"}, "`person` must be None in a private search"),
-        ({"weight_bounds": (0, 2)}, "`weight_bounds` must be None in a private search"),
+        ({"bounds": dplr.Bounds(PAIRS, weight_max=2)}, "`bounds` must declare no `weight_max` in a private search"),
         ({"class_weight": {0: 1, 1: 2}}, "`class_weight` must be None in a private search"),
         ({"bounds": dplr.Bounds(PAIRS, person="id")}, "`bounds` must declare no `person` in a private search"),
     ],
@@ -76,7 +76,7 @@ def test_persons_behind_random_features_are_not_ignored(entropy):
     [
         ("groups", "Use `person`"),
         ("weights", "Use `sample_weight`"),
-        ("max_rows_per_person", "Use `rows_per_person`"),
+        ("max_rows_per_person", "Give bounds=dplr.Bounds"),
     ],
 )
 def test_names_of_other_libraries_are_translated(keyword, advice):

@@ -8,6 +8,7 @@ import mpmath
 import pytest
 
 import dplr
+from declared_units import declared
 from dplr.fitting.search import plan_partition
 from dplr.privacy.guarantees import Approx, Gaussian, Pure
 from planned_facts import facts_of
@@ -18,7 +19,7 @@ UNITS = {
     "rows": {},
     "persons": {"person": "id"},
     "some rows of persons": {"person": "id", "rows_per_person": 3},
-    "weights": {"weight_bounds": (0, 5)},
+    "weights": {"weight_max": 5},
 }
 LABELS, NUMBERS = ["fm", "objective", "output", "ngd", "score", "auto"], ["fm", "objective", "output", "ngd", "auto"]
 LACKS = {0.0: ("ngd", "score"), 1e-25: ("objective",)}  # what a delta is too small for
@@ -53,7 +54,9 @@ def facts_for(mechanism, unit, classes, delta, **options):
     target = (0, 10) if classes == 0 else tuple(range(classes))
     bounds = dplr.Bounds(FEATURES, target=target)
     model = "linear" if classes == 0 else "logistic"
-    facts = facts_of(bounds, model, mechanism=mechanism, delta=delta, n_rows=20_000, **unit)
+    facts = facts_of(
+        model=model, mechanism=mechanism, delta=delta, n_rows=20_000, **declared({"bounds": bounds, **unit})
+    )
     return replace(facts, **options)
 
 

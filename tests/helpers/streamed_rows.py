@@ -16,6 +16,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 import dplr
+from declared_units import declared
 from dplr.rows.streams import LocalParts
 from dplr.rows.streams.engines.tasks import states
 from dplr.rows.streams.holding import Shelf, WorkerRows
@@ -38,14 +39,14 @@ FITS = {
     "score": {"mechanism": "score", "delta": 1e-6},
     "text": {"mechanism": "fm", "y": "said", "classes": ["no", "yes"]},
     "rest": {"mechanism": "objective", "y": "kind", "classes": ["u", "v", "w"]},
-    "weights": {"mechanism": "fm", "sample_weight": "weight", "weight_bounds": (0, 1.5)},
+    "weights": {"mechanism": "fm", "sample_weight": "weight", "weight_max": 1.5},
     "linear": {"mechanism": "fm", "y": "sum"},
 }
 # Fits whose sums are not exact: their last bits hang on where parts and batches begin.
 IN_FLOAT64 = ("objective", "output", "rest", "persons")
 OF_PERSONS = {
     "persons": {"mechanism": "objective", "person": "id"},
-    "persons, weights": {"mechanism": "fm", "person": "id", "sample_weight": "weight", "weight_bounds": (0, 1.5)},
+    "persons, weights": {"mechanism": "fm", "person": "id", "sample_weight": "weight", "weight_max": 1.5},
 }
 
 
@@ -183,7 +184,7 @@ def fitted(X: Any, *, y: str = "old", **given: Any) -> Any:
         given = {"model": "linear", "bounds": dplr.Bounds(COLUMNS, target=(-8.0, 8.0)), **given}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return dplr.fit(X, y, **{"bounds": BOUNDS, "eps": 1.0, "rng": 3, **given})
+        return dplr.fit(X, y, **declared({"bounds": BOUNDS, "eps": 1.0, "rng": 3, **given}))
 
 
 def assert_same(first: Any, second: Any, name: str = "") -> None:

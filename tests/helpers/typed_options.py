@@ -78,11 +78,9 @@ def unit(entry, weight=True):
     """Persons and weights, as parameters of a function."""
     lines = {
         "person": Line("--person id", passes(entry, "person", "id")),
-        "rows_per_person": Line("--rows-per-person 3", passes(entry, "rows_per_person", 3), "--person id"),
-        "weight_max": Line("--weight-max 4", passes(entry, "weight_bounds", (0, 4.0)), "--weight w"),
     }
     seen = passes(entry, "sample_weight", "w") if weight else WORKS
-    return lines | {"weight": Line("--weight w", seen, "--weight-max 4")}
+    return lines | {"weight": Line("--weight w", seen, "--bounds capped.toml")}
 
 
 def promise(entry):
@@ -177,7 +175,7 @@ COMMANDS = {
     "audit": ("audit --bounds bounds.toml --eps 0.4",
               without(promise("audit"), "public") | unit("audit", weight=False) | {
         "n_rows": Line("--n-rows 77", passes("audit", "n_rows", 77)),
-        "weight": Line("--weight w", WORKS, f"{SHORT_AUDIT} --weight-max 4"),
+        "weight": Line("--weight w", WORKS, f"{SHORT_AUDIT} --bounds capped.toml"),
         "pairs": Line("--pairs 33", passes("audit", "pairs", 33)),
         "runs": Line("--runs 222", passes("audit", "runs", 222)),
         "confidence": Line("--confidence 0.9", passes("audit", "confidence", 0.9)),
@@ -224,11 +222,7 @@ COMMANDS = {
         "aim": Line("--aim coefficients", passes("expected_table", "parameters", lambda p: p["aim"] == "coefficients"),
                     "--eps 1"),
         "person": Line("--person id", passes("check", "person", "id")),
-        "rows_per_person": Line("--rows-per-person 3", passes("expected_table", "parameters",
-                                                              lambda p: p["rows_per_person"] == 3),
-                                "--person id --eps 1"),
-        "weight": Line("--weight w", passes("check", "sample_weight", "w"), "--weight-max 4"),
-        "weight_max": Line("--weight-max 4", passes("check", "weight_bounds", (0, 4.0)), "--weight w"),
+        "weight": Line("--weight w", passes("check", "sample_weight", "w"), "--bounds capped.toml"),
     }),
     "bounds init": ("bounds init {data} -o out.toml", {
         "data": Line("DATA=semicolons.csv", WORKS, "--delimiter ; --target sick"),
@@ -241,13 +235,18 @@ COMMANDS = {
         "spellings": Line("--missing ?", passes("column_types", "form", question_mark)),
     }),
     "bounds learn": ("bounds learn {data} --column age=integer --eps 40 -o out.toml", unit("learn") | {
+        "rows_per_person": Line("--rows-per-person 3", passes("learn", "bounds", lambda b: b.rows_per_person == 3),
+                                "--person id"),
+        "weight": Line("--weight w", passes("learn", "sample_weight", "w"), "--weight-max 4"),
+        "weight_max": Line("--weight-max 4", passes("learn", "bounds", lambda bounds: bounds.weight_max == 4.0),
+                           "--weight w"),
         "data": Line("DATA=nowhere.csv", shows("nowhere.csv")),
         "eps": Line("--eps 30", passes("learn", "eps", 30.0)),
         "delta": Line("--delta 1e-6", passes("learn", "delta", 1e-6)),
         "columns": Line("--column hours=number", passes("learn", "columns", {"age": "integer", "hours": "number"})),
         "target": Line("--target age", passes("learn", "target", "age")),
         "outside": Line("--outside 0.1", passes("learn", "outside", 0.1)),
-        "bounds": Line("--bounds hours.toml", passes("learn", "bounds", lambda bounds: bounds is not None)),
+        "bounds": Line("--bounds hours.toml", passes("learn", "bounds", lambda bounds: bool(bounds.columns))),
         "neighbouring": Line("--neighbouring add_remove", passes("learn", "neighbouring", "add_remove")),
         "n_rows": Line("--n-rows 77", passes("learn", "n_rows", 77), "--neighbouring add_remove"),
         "ledger_path": Line("--ledger large.db", shows("Left in large.db")),

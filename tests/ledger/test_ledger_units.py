@@ -53,7 +53,7 @@ def test_a_ledger_of_records_refuses_persons_and_takes_weighted_records(of_recor
         of_records.reserve(statement(person="id"))
     with pytest.raises(ValueError, match=r"Make a ledger with unit='id'\."):
         of_records.price(statement(person="id"))
-    of_records.reserve(statement(weight_bounds=(0, 9.0))).commit()
+    of_records.reserve(statement(bounds=dplr.Bounds(None, weight_max=9.0))).commit()
     assert of_records.entries()[0].statement["unit"]["weight_max"] == 9.0
     of_records.reserve(statement()).commit()
     assert of_records.entries()[1].statement["unit"] is None

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import dplr
+from declared_units import declared
 
 PERSONS, STEPS, BATCH = 12, 600, 4
 ROWS_OF = (1, 2, 3) * (PERSONS // 3)  # rows of each person
@@ -24,7 +25,7 @@ def batches(ids, **options):
     bounds = dplr.Bounds(dict.fromkeys(X.columns, (-1, 1)))
     spec = dplr.NoisyGradientDescent(steps=STEPS, batch=BATCH, learning_rate=1e-9, clip=2.0)
     facts = {"eps": math.inf, "mechanism": spec, "bounds": bounds, "classes": (0, 1), "fit_intercept": False, "rng": 3}
-    fit = dplr.fit(X.assign(id=ids) if "person" in options else X, np.ones(n), **facts, **options)
+    fit = dplr.fit(X.assign(id=ids) if "person" in options else X, np.ones(n), **declared(facts | options))
     return fit.released_["gradients"] != 0
 
 

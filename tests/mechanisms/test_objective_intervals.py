@@ -12,6 +12,7 @@ from pyarrow import dataset
 from scipy import optimize, special
 
 import dplr
+from declared_units import declared
 from dplr.auditing import eps_lower_bound
 from dplr.bounds.scaling import box_prep
 from dplr.inference.intervals import intervals
@@ -339,11 +340,11 @@ def test_intervals_of_rows_that_count_less_than_whole_are_wide_enough(kind):
     y = (rng.random(20_000) < 1 / (1 + np.exp(2 - X @ [2.0, -1.0]))).astype(int)
     weights = rng.uniform(0, 1, 20_000) if kind == "weights" else np.where(y, 1.0, 0.25)
     options = {"class_weight": {0: 1, 1: 4}} if kind == "class weights" else {
-        "sample_weight": weights, "weight_bounds": (0, 1)
+        "sample_weight": weights, "weight_max": 1
     }  # fmt: skip
     spec = dplr.ObjectivePerturbation(intervals="on")
     bounds = dplr.Bounds([(0, 1)] * 2)
-    est = dplr.fit(X, y, eps=math.inf, mechanism=spec, bounds=bounds, model="logistic", **options)
+    est = dplr.fit(X, y, eps=math.inf, mechanism=spec, model="logistic", **declared({"bounds": bounds, **options}))
     Z, w = np.column_stack([X, np.ones(20_000)]), np.zeros(3)
     for _ in range(30):
         p = 1 / (1 + np.exp(-Z @ w))

@@ -10,6 +10,7 @@ import pytest
 from scipy import special
 
 import dplr
+from declared_units import declared
 from dplr.inference.expansion import Expansion
 from dplr.mechanisms.score import defaults, losses, rounds
 from dplr.privacy.estimand import Estimand
@@ -35,7 +36,7 @@ def fitted(X, y, model, eps=math.inf, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         options = {"mechanism": "score", "delta": 0.0 if math.isinf(eps) else 1e-6} | options
-        return dplr.fit(X, y, eps=eps, model=model, bounds=bounds, **options)
+        return dplr.fit(X, y, eps=eps, model=model, **declared({"bounds": bounds, **options}))
 
 
 def equation(model, w, Z, y):
@@ -87,7 +88,7 @@ def test_without_noise_labels_of_persons_and_weights_have_the_sandwich_covarianc
         options = {"person": ids}
     elif kind == "weights":
         weights = np.random.default_rng(1).uniform(0, 1, N)
-        options = {"sample_weight": weights, "weight_bounds": (0, 1)}
+        options = {"sample_weight": weights, "weight_max": 1}
     else:
         weights, options = np.where(y, 1.0, 0.25), {"class_weight": {0: 1.0, 1: 4.0}}
     est = fitted(X, y, "logistic", **options)

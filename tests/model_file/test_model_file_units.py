@@ -42,7 +42,7 @@ def edited(model, *changes):
 
 def test_what_was_declared_comes_back_as_parameters(model, tmp_path):
     est = loaded(model, tmp_path)
-    assert (est.person, est.rows_per_person, est.weight_bounds) == ("id", 2, (0, 9.0))
+    assert (est.person, est.bounds.rows_per_person, est.bounds.weight_max) == ("id", 2, 9.0)
     assert est.class_weight == {"no": 1.0, "yes": 2.5}
     frame = mutations.weighted()
     np.testing.assert_array_equal(est.predict(frame), est.predict(frame.drop(columns=["id", "w"])))
@@ -56,9 +56,11 @@ CONTRADICTIONS = [
     ([(f"{UNIT}.person", "household")], "`person` must be 'id', as the bounds say"),
     ([(f"{UNIT}.rows_per_person", 3)], "`rows_per_person` must be 2, as the bounds say"),
     ([(f"{UNIT}.weight_max", 8.0)], "as the bounds say"),
-    ([("bounds.person", None), ("bounds.rows_per_person", None), (f"{UNIT}.person", "age")], "must not name a column"),
+    ([("bounds.person", None), (f"{UNIT}.person", "age")], "must not name a column"),
     ([("bounds.person", "x")], "`person` must be 'x', as the bounds say"),
-    ([("bounds.weight", None), ("weight_column", "age")], "must not name a column of the model"),
+    ([("bounds.weight.column", None), ("weight_column", "age")], "must not name a column of the model"),
+    ([("bounds.weight", None)], "`model.statement.unit` must be that of the bounds"),
+    ([("bounds.rows_per_person", None)], "`model.statement.unit` must be that of the bounds"),
     ([("weight_column", "v")], "`model.weight_column` must be that of the bounds"),
     ([("weight_column", None)], "`model.weight_column` must be that of the bounds"),
     ([(f"{UNIT}.class_weights.0.label", "maybe")], "must be of the labels"),

@@ -8,6 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 import dplr
+from declared_units import declared
+from dplr.bounds.declared import with_numbers
 from dplr.cli import main
 from dplr.estimators import _base
 from dplr.model_file import encode_model
@@ -18,7 +20,7 @@ UNITS = {
     "rows": {},
     "persons": {"person": "id"},
     "some rows of persons": {"person": "id", "rows_per_person": 2},
-    "weights": {"sample_weight": "w", "weight_bounds": (0, 3)},
+    "weights": {"sample_weight": "w", "weight_max": 3},
 }
 TARGETS = {
     "two": ("logistic", ("no", "yes")),
@@ -68,11 +70,11 @@ def test_a_model_of_every_plan_is_saved_and_read_and_kept_for_recover(target, un
         planned = {name: value for name, value in options.items() if name != "sample_weight"}
         n_rows = table.id.nunique() if "id" in UNITS[unit].values() else len(table)
         try:
-            dplr.plan(n_rows=n_rows, bounds=bounds, **planned)
+            dplr.plan(n_rows=n_rows, **declared({"bounds": bounds, **planned}))
         except ValueError:
             continue  # no such mechanism: nothing is spent
         held = ledger.keeping(keep)
-        est = dplr.fit(table.drop(columns=used), y, bounds=bounds, ledger=held, **options)
+        est = dplr.fit(table.drop(columns=used), y, ledger=held, **declared({"bounds": bounds, **options}))
         dplr.save_model(est, tmp_path / "model.json")
         read = dplr.load_model(tmp_path / "model.json")
         assert read.privacy_ == est.privacy_
@@ -109,13 +111,13 @@ def test_the_command_writes_a_model_of_every_plan_and_leaves_nothing_to_recover(
     monkeypatch.chdir(tmp_path)
     table, y = made(target)
     table.assign(y=y).to_csv("people.csv", index=False)
-    bounds_of(target).to_toml("bounds.toml")
+    with_numbers(bounds_of(target), 1, 3.0 if unit == "weights" else None).to_toml("bounds.toml")
     ledger = dplr.Ledger("budget.db", eps=100.0, delta=1e-3, unit="id" if unit == "persons" else None)
     for mechanism, delta in itertools.product(MECHANISMS, ("0", "1e-6")):
         command = ["fit", "people.csv", "--target", "y", "--bounds", "bounds.toml", "--eps", "1", "-o", "model.json"]
         command += ["--overwrite", "--ledger", "budget.db", "--mechanism", mechanism, "--delta", delta]
         command += ["--model", TARGETS[target][0]]
-        command += {"persons": ["--person", "id"], "weights": ["--weight", "w", "--weight-max", "3"]}.get(unit, [])
+        command += {"persons": ["--person", "id"], "weights": ["--weight", "w"]}.get(unit, [])
         before = len(ledger.entries())
         result = CliRunner().invoke(main, command)
         if result.exit_code:

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 
 import dplr
 import every_column
+from declared_units import declared
 from specs import spec_with
 
 N = 60
@@ -28,8 +29,8 @@ SPECS = [
     dplr.ObjectivePerturbation(intervals="on"), dplr.ObjectivePerturbation(cut=0.5), dplr.ScoreRelease(rounds=1),
 ]  # fmt: skip
 UNITS = [
-    {}, {"person": "id"}, {"person": "id", "rows_per_person": 2}, {"sample_weight": "w", "weight_bounds": (0, 3)},
-    {"person": "id", "sample_weight": "w", "weight_bounds": (0, 2)},
+    {}, {"person": "id"}, {"person": "id", "rows_per_person": 2}, {"sample_weight": "w", "weight_max": 3},
+    {"person": "id", "sample_weight": "w", "weight_max": 2},
 ]  # fmt: skip
 
 
@@ -90,7 +91,7 @@ def check_same(est, other, table):
 def fitted(table, y, options):
     """The model, or None and the refusal."""
     try:
-        return dplr.fit(table, y, **options), ""
+        return dplr.fit(table, y, **declared(options)), ""
     except (ValueError, TypeError) as error:
         return None, str(error)
 

@@ -18,14 +18,14 @@ def distance(**options):
 
 def test_a_maximum_far_above_the_mean_weight_costs_what_fewer_rows_cost():
     guess = dplr.Assumptions(mean_weight=100, tables=4, fits=4)
-    tight, curve = distance(weight_bounds=(0, 100), assume=guess)
-    loose, _ = distance(weight_bounds=(0, 1000), assume=guess)
+    tight, curve = distance(bounds=dplr.Bounds(None, weight_max=100), assume=guess)
+    loose, _ = distance(bounds=dplr.Bounds(None, weight_max=1000), assume=guess)
     assert loose > 2 * tight
     assert "every row has the weight 100, of at most 100" in curve.assumptions
 
 
 def test_without_a_mean_weight_half_of_the_maximum_is_assumed():
-    _, curve = distance(weight_bounds=(0, 10), assume=dplr.Assumptions(tables=2))
+    _, curve = distance(bounds=dplr.Bounds(None, weight_max=10), assume=dplr.Assumptions(tables=2))
     assert "every row has the weight 5, of at most 10" in curve.assumptions
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 import dplr
+from declared_units import declared
 from dplr.auditing import eps_lower_bound
 from dplr.quantiles import selection
 from dplr.quantiles.law import OUTSIDE, UNITS
@@ -28,7 +29,7 @@ NAN, INF = float("nan"), float("inf")
 VALUES = (-INF, -50.0, 0.1, 1.0, 30.0, 1e4, INF, NAN)
 OPTIONS = {
     "delta": 0.0, "columns": None, "target": None, "outside": 0.01, "bounds": None, "person": None,
-    "rows_per_person": 1, "sample_weight": None, "weight_bounds": None, "neighbouring": "replace_one", "n_rows": None,
+    "sample_weight": None, "neighbouring": "replace_one", "n_rows": None,
 }  # fmt: skip
 
 
@@ -79,7 +80,7 @@ def neighbours(case):
         return [(table(case, n, 1e4), table(case, n), options) for n in range(1000, 1020)]
     if case == "weights":
         rows = [table(case, RECORDS, value).assign(w=[1.0] * RECORDS + [9.0]) for value in VALUES[1::2]]
-        return _all_pairs(rows, {"sample_weight": "w", "weight_bounds": (0.0, 2.0)})
+        return _all_pairs(rows, {"sample_weight": "w", "weight_max": 2.0})
     ids = [*np.arange(RECORDS).tolist(), *[RECORDS] * 4]
     of_one = ([0.1] * 4, [1e4] * 4, [0.1, 1e4, NAN, 30.0])
     return _all_pairs([table(case, RECORDS, *some).assign(id=ids) for some in of_one], {"person": "id"})
@@ -91,7 +92,7 @@ def _all_pairs(tables, options):
 
 def measured(X, options, picks):
     """Of each pick: log probabilities of middles, those of ends, and records outside; of one of two equal columns."""
-    release = planned(X, eps=EPS, **OPTIONS | options)
+    release = planned(X, eps=EPS, **declared(OPTIONS | options))
     histograms, plan = release.rows.counted(), release.plan
     return [_stages(histograms.cells[0], plan.kinds[plan.numbers[0]], plan, pick) for pick in picks]
 
@@ -146,7 +147,7 @@ def of_texts(case):
     n, persons = 2000, case == "texts of persons"
     frame = pd.DataFrame({"t": ["x"] * n, "id": np.arange(n)})
     options = {"delta": 1e-4, "columns": ["t"], "person": "id" if persons else None}
-    plan = planned(frame if persons else frame[["t"]], eps=EPS, **OPTIONS | options).plan
+    plan = planned(frame if persons else frame[["t"]], eps=EPS, **declared(OPTIONS | options)).plan
     each, delta = EPS / plan.changed, 1e-4 / (1 + math.exp(EPS))
     alone = max(_any_released(plan, count) for count in ((1, 2, 16, 1024) if persons else (1,)))
     weights = np.arange(1, 40) * UNITS

@@ -13,6 +13,7 @@ import pytest
 from pyarrow import parquet
 
 import dplr
+from declared_units import declared
 from dplr.rows.streams import LocalParts
 from streamed_rows import MemoryPart
 
@@ -35,7 +36,7 @@ SMALL = PEOPLE[["age", "income"]]
 
 def learned(X=SMALL, **options):
     seed = {} if "ledger" in options else {"rng": 0}  # a ledger takes no release that can be repeated
-    return dplr.learn_bounds(X, **{"eps": 1.0} | seed | options)
+    return dplr.learn_bounds(X, **declared({"eps": 1.0} | seed | options))
 
 
 def by_name(found):
@@ -251,10 +252,10 @@ VISITS = pa.table(
 )
 UNITS = {
     "rows": {},
-    "weights": {"sample_weight": "w", "weight_bounds": (0, 2)},
+    "weights": {"sample_weight": "w", "weight_max": 2},
     "persons": {"person": "id"},
     "persons, two rows": {"person": "id", "rows_per_person": 2},
-    "persons, weights": {"person": "id", "sample_weight": "w", "weight_bounds": (0, 2)},
+    "persons, weights": {"person": "id", "sample_weight": "w", "weight_max": 2},
     "add_remove": {"person": "id", "neighbouring": "add_remove", "n_rows": 5_000},
 }
 
@@ -341,7 +342,7 @@ REFUSED = [
     (SMALL, {"bounds": [(0, 1)]}, TypeError, "`bounds`"),
     (SMALL, {"bounds": dplr.Bounds([(0, 1)])}, ValueError, "`bounds` must name its columns"),
     (SMALL, {"person": "id"}, ValueError, "must have the column 'id'"),
-    (SMALL, {"sample_weight": "age"}, ValueError, "`weight_bounds` is required"),
+    (SMALL, {"sample_weight": "age"}, ValueError, "`weight_max` is required"),
     (SMALL, {"neighbouring": "add_remove"}, ValueError, "`n_rows` is required here"),
     (SMALL, {"neighbouring": "both"}, ValueError, "`neighbouring` must be one of"),
     (SMALL, {"n_rows": 5}, ValueError, "`n_rows` must be"),

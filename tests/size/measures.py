@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "dplr"
 OPTIONS = {
     "eps", "delta", "mechanism", "bounds", "classes", "fit_intercept", "l2", "neighbouring", "n_rows", "person",
-    "rows_per_person", "sample_weight", "weight_bounds", "class_weight", "public", "curves",
+    "sample_weight", "class_weight", "public", "curves",
     "aim", "ledger", "rng", "progress", "holdout",
 }  # fmt: skip
 # A list of options is a place that names this many of them.

@@ -20,7 +20,7 @@ NAMES = ["age", "work=private", "work=self", "hours"]
 ROBUST = dplr.FunctionalMechanism(intervals="robust")
 
 
-def fitted(y=None, eps=math.inf, n=4000, mechanism="fm", bounds=BOUNDS, **options):
+def fitted(y=None, eps=math.inf, n=4000, mechanism="fm", bounds=BOUNDS, weight_max=None, **options):
     table, pay = people(n)
     y = pay if y is None else y(pay)
     target = {"d": TARGET, "b": (False, True)}.get(np.asarray(y).dtype.kind[0].replace("f", "d"), [0, 1, 2])
@@ -28,7 +28,7 @@ def fitted(y=None, eps=math.inf, n=4000, mechanism="fm", bounds=BOUNDS, **option
     model = "linear" if target == TARGET else "logistic"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        declared = dplr.Bounds(bounds, target=target)
+        declared = dplr.Bounds(bounds, target=target, weight_max=weight_max)
         return dplr.fit(table, y, eps=eps, delta=delta, model=model, mechanism=mechanism, bounds=declared, **options)
 
 
@@ -107,7 +107,7 @@ def test_where_the_release_has_no_such_numbers_the_obstacle_says_so():
         "the variances of columns": fitted(rich, 3.0, mechanism="score").standardised_coefficients(),
         "the variances": fitted(rich, 3.0, mechanism="score").variance_inflation(),
         "rows count differently": fitted(
-            mechanism=ROBUST, eps=2.0, sample_weight=np.full(4000, 0.5), weight_bounds=(0, 1)
+            mechanism=ROBUST, eps=2.0, sample_weight=np.full(4000, 0.5), weight_max=1.0
         ).variance_inflation(),
     }
     for words, found in cases.items():

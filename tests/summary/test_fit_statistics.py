@@ -194,7 +194,7 @@ def test_labels_and_weighted_rows_have_no_residual_deviation():
     assert labels.summary().fit_statistics == ()
     weighted = dplr.fit(
         table, pay, model="linear", mechanism=dplr.FunctionalMechanism(intervals="robust"), eps=2.0, delta=1e-6,
-        bounds=dplr.Bounds(BOUNDS, target=TARGET), sample_weight=pd.Series(np.full(4000, 0.5)), weight_bounds=(0, 1),
+        bounds=dplr.Bounds(BOUNDS, target=TARGET, weight_max=1), sample_weight=pd.Series(np.full(4000, 0.5)),
     )  # fmt: skip
     assert weighted.summary().fit_statistics == ()
     table = weighted.summary()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dplr
+from declared_units import declared
 
 N = 20_000
 RNG = np.random.default_rng(0)
@@ -19,11 +20,11 @@ def fitted(y=LABELS, model="logistic", bounds=BOUNDS, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         options = {"mechanism": "score", "eps": 10.0, "delta": 1e-6} | options
-        return dplr.fit(X, y, model=model, bounds=bounds, **options)
+        return dplr.fit(X, y, model=model, **declared({"bounds": bounds, **options}))
 
 
 @pytest.mark.parametrize("options", [
-    {"sample_weight": np.ones(N), "weight_bounds": (0, 10)}, {"class_weight": {0: 1, 1: 5}}, {"person": np.arange(N)},
+    {"sample_weight": np.ones(N), "weight_max": 10}, {"class_weight": {0: 1, 1: 5}}, {"person": np.arange(N)},
     {"neighbouring": "add_remove", "n_rows": 2 * N},
     {
         "neighbouring": "add_remove", "n_rows": 2 * N, "delta": 0.0,
@@ -56,7 +57,7 @@ def test_without_an_intercept_there_are_no_deviations_and_r_squared_says_that_it
 
 
 def test_the_number_of_rows_is_not_called_a_sum_of_weights_and_the_sum_is_in_their_units():
-    weighted = {"sample_weight": np.full(N, 1000.0), "weight_bounds": (0, 2000)}
+    weighted = {"sample_weight": np.full(N, 1000.0), "weight_max": 2000}
     assert "n 20,000" in fitted(**weighted).summary().to_text()
     moments = fitted(mechanism="fm", aim="coefficients", **weighted).summary().to_text()
     (words,) = [part for part in moments.replace("\n", "; ").split("; ") if part.startswith("sum of weights")]

@@ -27,7 +27,6 @@ _ELSEWHERE = {
     "labels": "classes",
     "groups": "person",
     "weights": "sample_weight",
-    "max_rows_per_person": "rows_per_person",
 }
 _ABSENT = {
     "gamma": "A kernel has `bandwidth`: 1 / sqrt(2 gamma) for the Gaussian one, 1 / gamma for the Laplacian one.",
@@ -40,7 +39,10 @@ _ABSENT = {
     "max_iter": "The solver certifies its minimum; give mechanism=dplr.NoisyGradientDescent(steps=...) for descent.",
     "tol": "The solver's tolerance follows from `eps`, and is charged.",
     "class_weight": "Public factors of labels are for estimators that classify, `fit` and `plan`.",
-    "sample_weight": "Weights belong to `fit`; what they are clipped to, `weight_bounds`, is public.",
+    "rows_per_person": "Give bounds=dplr.Bounds(..., rows_per_person=k).",
+    "max_rows_per_person": "Give bounds=dplr.Bounds(..., rows_per_person=k).",
+    "weight_bounds": "Give bounds=dplr.Bounds(..., weight_max=W).",
+    "sample_weight": "Weights belong to `fit`; what they are clipped to, `weight_max` of the bounds, is public.",
     "solver": "Each mechanism has a solver of its own.",
     "multi_class": "More than two classes are fitted one against the rest: declare `classes`.",
     "warm_start": "Start from public coefficients: `public`.",

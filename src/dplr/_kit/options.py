@@ -35,10 +35,6 @@ n_rows : int or None, default=None
 person : str or None, default=None
     Name of the column of the ids of persons. The guarantee then protects one person with all their rows. None
     protects each row alone.
-rows_per_person : int, default=1
-    How many rows of one person may count whole, as in `LogisticRegression`.
-weight_bounds : tuple of (float, float) or None, default=None
-    ``(0, W)``, to which sample weights are clipped. Weights require it. W is public.
 public : tuple, fitted model, array-like or None, default=None
     Where the fit starts and towards which its ridge pulls, as in `LogisticRegression`: public rows ``(X, y)``, a
     fitted model or ``(coef, intercept)``.

@@ -19,6 +19,7 @@ from dplr.auditor.search import Worst, worst_pair
 from dplr.auditor.trial import Trial
 from dplr.auditor.twins import twins_of
 from dplr.bounds.coding import coded_bounds
+from dplr.bounds.declared import with_numbers
 from dplr.bounds.kinds import Levels
 from dplr.estimators import estimator_of
 from dplr.fitting.facts import Facts, public_facts, takes_facts
@@ -71,8 +72,7 @@ def audit(
         Whether copies that are broken on purpose are audited too, to see whether the audit would see such faults.
     **facts
         Public facts as in `dplr.plan`: `n_features`, `bounds`, `model`, `mechanism`, `fit_intercept`, `l2`,
-        `neighbouring`, `person`, `rows_per_person`, `weight_bounds`, `public` (coefficients, not rows),
-        `curves` and `aim`.
+        `neighbouring`, `person`, `public` (coefficients, not rows), `curves` and `aim`.
 
     Returns
     -------
@@ -148,17 +148,15 @@ def _trial(public: PublicFacts, eps: float, model: str | Loss, class_weight: Cla
     """Fits with these facts, of columns by position, and the number of labels."""
     classes = (2 if public.classes is None else len(public.classes)) if public.loss.classification else 0
     target = None if classes or public.bounds is None else public.bounds.target_pair()
-    bounds, unit = coded_bounds(public.bounds, classes, target), public.unit
+    columns, unit = coded_bounds(public.bounds, classes, target), public.unit
+    bounds = with_numbers(columns, unit.rows_per_person, unit.weight_max)
     options: dict[str, Any] = {
         "eps": eps, "delta": public.delta, "mechanism": public.mechanism, "bounds": bounds,
         "fit_intercept": public.fit_intercept, "l2": public.l2, "neighbouring": public.neighbouring,
         "n_rows": public.n_rows if public.neighbouring == Neighbouring.ADD_REMOVE else None,
         "curves": public.curves, "aim": public.aim, "public": public.public,
-        "rows_per_person": unit.rows_per_person,
     }  # fmt: skip
-    if unit.weight_max is not None:
-        options["weight_bounds"] = (0, unit.weight_max)
-    labels = list(range(classes)) if classes and bounds is None else None
+    labels = list(range(classes)) if classes and columns is None else None
     weights = None
     if class_weight is not None and public.classes is not None:
         weights = {place: class_weight[label] for place, label in enumerate(public.classes)}

@@ -78,7 +78,7 @@ class Trial:
     Attributes
     ----------
     estimator : that has not been fitted.
-    bounds : of its columns, by position; None for the unit ball.
+    bounds : of its columns, by position, with the numbers of persons and weights; None for the unit ball.
     eps : of the plan.
     persons, weighted : whether rows have ids and weights.
     source : the class of the noise.

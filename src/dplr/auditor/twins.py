@@ -97,7 +97,7 @@ def twins_of(
     }
     broken["the noise is planned for twice the eps"] = replace(trial, eps=2 * trial.eps), pair
     if trial.persons:
-        most = 4 * trial.estimator.rows_per_person
+        most = 4 * (1 if trial.bounds is None else trial.bounds.rows_per_person)
         second = None if pair.second is None else replace(pair.second, rows=most)
         of_rows = replace(pair, first=replace(pair.first, rows=most), second=second)
         broken["rows of a person count as if each were a person"] = replace(trial, splits_persons=True), of_rows

@@ -38,9 +38,10 @@ class Bounds:
 
     Parameters
     ----------
-    features : mapping of str to bounds, or sequence of bounds
+    features : mapping of str to bounds, sequence of bounds, or None
         Column name to what is known of it, for data frames: the columns named are the features, and others are ignored.
-        Or a list in the order of the columns. What is known is one of
+        Or a list in the order of the columns. None is the unit ball: a fit projects rows outside onto it. What is known
+        is one of
 
         - ``(lower, upper)``: a number;
         - ``{"lower": 0, "upper": 99999, "transform": "log1p"}``: a number, here on the scale of log(1 + x). There are
@@ -74,11 +75,16 @@ class Bounds:
         Name of the column of the ids of persons. Rows with one id are one person's, and a fit protects a person with
         all their rows. None protects each row alone.
     rows_per_person : int, default=1
-        How many rows of one person may count whole, as in `LogisticRegression`.
+        How many rows of one person may count whole, k. Each row of a person with m rows counts min(1, k / m) / k. With
+        1, everybody counts alike, and the number of rows is hidden at no cost. With more, persons with more rows count
+        more, for more noise.
     weight : str or None, default=None
         Name of the column of weights. Neither it nor `person` is a feature.
     weight_max : float or None, default=None
-        Number to which weights are clipped. It is required with `weight`.
+        Number W to which weights are clipped, and by which they are divided. Weights require it, and it must come from
+        public knowledge. The noise is that of rows of weight W, so W far above the mean weight costs accuracy. About
+        twice the population over the sample is usual. `rows_per_person` and `weight_max` may stand without `person` and
+        `weight`, for ids and weights that are given to `fit` as arrays.
     learned : mapping or None, default=None
         How bounds were learned, as `learn_bounds` writes it.
 
@@ -131,7 +137,7 @@ class Bounds:
 
     def __init__(
         self,
-        features: Mapping[str, Any] | Sequence[Any] | NDArray[Any],
+        features: Mapping[str, Any] | Sequence[Any] | NDArray[Any] | None,
         target: Any = None,
         products: Sequence[Any] | str = (),
         *,
@@ -147,11 +153,15 @@ class Bounds:
             if len(set(self.names)) < len(self.names):
                 raise ValueError(sentence("bounds", "must name every column once", list(features)))
             values: Sequence[Any] = list(features.values())
+        elif features is None:
+            values = []
+            if target is not None or learned is not None or products:
+                raise ValueError(sentence("bounds", "must have columns beside a target or products", features))
         elif isinstance(features, (Sequence, np.ndarray)) and not isinstance(features, (str, bytes)):
             values = list(features)
         else:
             raise TypeError(sentence("bounds", "must be a mapping of names to pairs, or a list of pairs", features))
-        if not values:
+        if not values and features is not None:
             raise ValueError(sentence("bounds", "must have at least one column", features))
         labels = self.names or range(len(values))
         self.columns: tuple[Column, ...] = tuple(
@@ -242,7 +252,7 @@ class Bounds:
         dict
             Numbers, text, lists and dictionaries alone.
         """
-        features: Any = [write_column(column) for column in self.columns]
+        features: Any = [write_column(column) for column in self.columns] or None
         features = features if self.names is None else dict(zip(self.names, features, strict=True))
         products = {"products": write_products(self.products, self.names)} if self.products else {}
         target = {} if self._target is None else {"target": write_target(*self._target)}
@@ -268,11 +278,15 @@ class Bounds:
             The file exists: it may hold comments on where bounds come from.
         OSError
             The file cannot be written.
+        ValueError
+            There are no columns.
 
         Privacy
         -------
         Bounds are assumed public. The file may be published.
         """
+        if not self.columns:
+            raise ValueError(sentence("bounds", "must have columns in a file", self))
         text = write_file(self.to_dict())
         if path is not None:
             with open(path, "x", encoding="utf-8", newline="\n") as file:
@@ -417,6 +431,19 @@ class Bounds:
         """Number above which the target counts as True; None where none is declared."""
         kind, values = self._target or ("", ())
         return values[0] if kind == "threshold" else None
+
+
+def codebook_of(bounds: Bounds | None) -> Bounds | None:
+    """The bounds where they have columns; None for the unit ball."""
+    return bounds if bounds is not None and bounds.columns else None
+
+
+def with_numbers(bounds: Bounds | None, rows_per_person: int, weight_max: float | None) -> Bounds | None:
+    """The bounds, or the unit ball, with these numbers for ids and weights that are given beside the rows."""
+    if rows_per_person == 1 and weight_max is None:
+        return bounds
+    facts = UnitColumns(None, rows_per_person, None, weight_max).to_dict()
+    return Bounds.from_dict(({"features": None} if bounds is None else bounds.to_dict()) | facts)
 
 
 def with_columns(bounds: Bounds, columns: Mapping[int, Column]) -> Bounds:

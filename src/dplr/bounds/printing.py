@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def as_call(bounds: Bounds) -> str:
     """The constructor call."""
     values = [shown(column) for column in bounds.columns]
-    features: object = tuple(values) if bounds.names is None else dict(zip(bounds.names, values, strict=True))
+    features: object = tuple(values) or None if bounds.names is None else dict(zip(bounds.names, values, strict=True))
     arguments = repr(features)
     if bounds._target is not None:
         kind, target = bounds._target
@@ -43,7 +43,7 @@ def as_html(bounds: Bounds) -> str:
     ]  # fmt: skip
     learned = [] if bounds._provenance is None else [f"{capital(bounds._provenance.fact)}."]
     return markup.piece(
-        f"Bounds: {len(rows):,} columns",
+        f"Bounds: {len(rows):,} columns" if rows else "Bounds: the unit ball",
         markup.excerpt(("", "declared", "a missing value"), rows, "columns", words=2),
         markup.facts(_others(bounds)),
         *map(markup.paragraph, (*learned, "All of it is assumed public.")),

@@ -22,7 +22,8 @@ class UnitColumns:
     ----------
     person : the column of ids; None where every row is a unit of privacy of its own.
     rows_per_person : how many rows of one person may count whole.
-    weight, weight_max : the column of weights, and what they are clipped to; None for none.
+    weight, weight_max : the column of weights, and what they are clipped to; None for none. Both numbers may stand
+        without a name, for ids and weights that are given as arrays.
     """
 
     person: str | None = None
@@ -34,11 +35,9 @@ class UnitColumns:
     def of(
         cls, person: Any, rows_per_person: Any, weight: Any, weight_max: Any, names: Sequence[str] | None
     ) -> UnitColumns:
-        """Checked: both of a pair are declared or neither, and no feature is among them."""
+        """Checked: a column of weights has a number to which they are clipped, and no feature is among them."""
         count = check_rows_per_person(rows_per_person)
-        if person is None and count != 1:
-            raise ValueError(sentence("rows_per_person", "must be 1 without `person`", count, "Name the ids' column."))
-        if (weight is None) is not (weight_max is None):
+        if weight is not None and weight_max is None:
             remedy = "Name the column, and the number that its weights are clipped to."
             raise ValueError(sentence("weight", "must stand beside `weight_max`", (weight, weight_max), remedy))
         for parameter, name in (("person", person), ("weight", weight)):
@@ -47,7 +46,7 @@ class UnitColumns:
                 raise ValueError(sentence(parameter, "must not be among the features", name, remedy))
         if person is not None and person == weight:
             raise ValueError(sentence("weight", "must be another column than `person`", weight))
-        return cls(person, count, weight, None if weight is None else check_positive("weight_max", weight_max))
+        return cls(person, count, weight, None if weight_max is None else check_positive("weight_max", weight_max))
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], names: Sequence[str] | None) -> UnitColumns:
@@ -69,7 +68,9 @@ class UnitColumns:
         facts: dict[str, Any] = {} if self.person is None else {"person": self.person}
         if self.rows_per_person != 1:
             facts["rows_per_person"] = self.rows_per_person
-        return facts if self.weight is None else {**facts, "weight": {"column": self.weight, "max": self.weight_max}}
+        if self.weight_max is None:
+            return facts
+        return {**facts, "weight": ({} if self.weight is None else {"column": self.weight}) | {"max": self.weight_max}}
 
 
 def check_rows_per_person(value: Any) -> int:

@@ -15,7 +15,7 @@ from dplr.cli._options import (
     privacy_options,
     told,
 )
-from dplr.cli._units import unit_options, units_of
+from dplr.cli._units import check_cap, unit_options, units_of
 
 
 @click.command(short_help="Try to prove the promise of a fit wrong, on made-up rows.")
@@ -52,13 +52,13 @@ def audit(
     with blamed(USAGE):
         units = units_of(options)
     parameters = parameters_of({**options, "public": None})
-    del units["sample_weight"]
     import dplr
 
     with told():
         with blamed(FILE):
             column_bounds = dplr.Bounds.from_toml(bounds)
         with blamed(USAGE):
+            check_cap(units.pop("sample_weight"), column_bounds)
             result = dplr.audit(
                 **parameters, **units, bounds=column_bounds, n_rows=n_rows, pairs=pairs, runs=runs,
                 confidence=confidence, seed=seed, broken=broken, progress=bars_wanted(None),

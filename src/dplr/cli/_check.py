@@ -78,15 +78,13 @@ def check(
             check_apart(further := unit_kinds(units, column_bounds), target)
         with blamed(FILE):
             table = read_table(table_file(data), kinds | further, form)
-            rows_per_person = units.pop("rows_per_person")
             X, y = (table, None) if target is None else (table.drop_columns([target]), table[target])
             findings = dplr.check(X, y, bounds=column_bounds, model=model, **units)
             n_rows = persons_in(table, units, column_bounds) if eps is not None else None
         lines = []
         if eps is not None and findings.passed:
             parameters = {"eps": eps, "delta": delta, "mechanism": mechanism, "aim": aim, "model": model,
-                "bounds": column_bounds, "person": units["person"], "rows_per_person": rows_per_person,
-                "weight_bounds": units["weight_bounds"]}  # fmt: skip
+                "bounds": column_bounds, "person": units["person"]}  # fmt: skip
             with blamed(USAGE):
                 lines = lines_of(expected_table(parameters, n_rows))
     for line in (str(findings), *lines):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dplr._kit.validation import sentence
-from dplr.cli._faults import FILE, USAGE, blamed, visible
+from dplr.cli._faults import FILE, USAGE, Refused, blamed, visible
 from dplr.cli._files import check_output
 from dplr.cli._options import (
     EXISTING,
@@ -30,7 +30,6 @@ from dplr.cli._tables import column_types
 from dplr.cli._units import unit_kinds, unit_options, units_of
 
 if TYPE_CHECKING:
-    from dplr.bounds.declared import Bounds
     from dplr.rows.files.kinds import Format, Kind
 
 
@@ -56,6 +55,16 @@ if TYPE_CHECKING:
 )
 @click.option("--bounds", type=EXISTING, help="TOML file with bounds that are public: they cost nothing and stay.")
 @unit_options
+@click.option(
+    "--rows-per-person",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="With --person and without --bounds: how many rows of one person may count whole. 1 has the least noise.",
+)
+@click.option("--weight-max", type=click.FloatRange(min=0, min_open=True), metavar="W",
+    help="With --weight and without --bounds: what weights are clipped to, from public knowledge: about twice the "
+    "population over the sample.")  # fmt: skip
 @click.option(
     "--neighbouring",
     type=click.Choice(RELATIONS),
@@ -98,8 +107,11 @@ def learn(
 
         with unspent():
             with blamed(FILE):
-                declared = None if bounds is None else dplr.Bounds.from_toml(bounds)
-                rows, kinds = _rows(data, kinds, _unit_kinds(units, declared), form)
+                numbers = {name: options.pop(name) for name in ("rows_per_person", "weight_max")}
+                declared = dplr.Bounds(None, **numbers) if bounds is None else dplr.Bounds.from_toml(bounds)
+                if bounds is not None and numbers != {"rows_per_person": 1, "weight_max": None}:
+                    raise Refused("`--rows-per-person` and --weight-max belong into the file of --bounds.", USAGE)
+                rows, kinds = _rows(data, kinds, unit_kinds(units, declared), form)
             with blamed(USAGE):
                 release = planned(rows, columns=kinds, bounds=declared, **units, **options)
                 check_price(ledger, ledger_path, release.plan.statement)
@@ -141,16 +153,6 @@ def _kinds(texts: Sequence[str]) -> dict[str, str] | None:
     if len({name for name, _, _ in pairs}) < len(pairs):
         raise ValueError(sentence("--column", "must name every column once", list(texts)))
     return {name: kind for name, _, kind in pairs} or None
-
-
-def _unit_kinds(units: dict[str, Any], declared: Bounds | None) -> dict[str, Kind]:
-    """The kinds of the columns of ids and weights."""
-    from dplr.rows.files.kinds import NUMBER, Kind
-
-    if declared is not None:
-        return unit_kinds(units, declared)
-    columns = {units["person"]: Kind(text=True), units["sample_weight"]: NUMBER}
-    return {name: kind for name, kind in columns.items() if name is not None}
 
 
 def _rows(

@@ -22,7 +22,7 @@ from dplr.cli._options import (
     told,
 )
 from dplr.cli._tables import feature_kinds, read_table, target_kind
-from dplr.cli._units import unit_options, units_of
+from dplr.cli._units import check_cap, unit_options, units_of
 from dplr.mechanisms import SHORTHANDS
 from dplr.problem.losses import LOSSES
 
@@ -94,7 +94,8 @@ def plan(
             column_bounds = dplr.Bounds.from_toml(bounds)
         tables = {name: _rows(path, name, target, column_bounds, model, form)
             for name, path in (("public", public), ("sample", simulation["sample"]))}  # fmt: skip
-        del units["sample_weight"]
+        with blamed(USAGE):
+            check_cap(units.pop("sample_weight"), column_bounds)
         facts = {**parameters, **units, "n_rows": n_rows, "bounds": column_bounds, "public": tables["public"]}
         if curve or searched or intervals:
             goals: dict[str, Any] = {"interval" if intervals else "width": widths(target_width)} if searched else {}

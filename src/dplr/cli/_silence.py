@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 _BASIS = "This is simulated from the bounds and not from the data; `dplr plan --intervals` says more."
 _TABLES = 3  # the time of a fit's own table each
 _FACTS = (
-    "bounds", "model", "mechanism", "delta", "fit_intercept", "l2", "neighbouring", "person", "rows_per_person",
-    "weight_bounds", "curves", "aim",
+    "bounds", "model", "mechanism", "delta", "fit_intercept", "l2", "neighbouring", "person", "curves", "aim",
 )  # fmt: skip
 
 

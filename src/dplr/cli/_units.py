@@ -12,37 +12,30 @@ if TYPE_CHECKING:
     from dplr.rows.files.kinds import Kind
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-_OPTIONS = ("person", "rows_per_person", "weight", "weight_max")
 
 
 def unit_options(function: Function) -> Function:
-    """Whom a fit protects, and how much rows count; the bounds may say it too."""
+    """The columns of ids and of weights; the bounds may name them, and have the numbers."""
     for option in (
-        click.option("--weight-max", type=click.FloatRange(min=0, min_open=True), metavar="W",
-            help="What weights are clipped to, from public knowledge: about twice the population over the sample."),
-        click.option("--weight", metavar="COLUMN", help="The column of the rows' weights; with --weight-max."),
-        click.option("--rows-per-person", type=click.IntRange(min=1), default=1, show_default=True,
-            help="With --person: how many rows of one person may count whole. 1 has the least noise."),
+        click.option("--weight", metavar="COLUMN",
+            help="The column of the rows' weights; the bounds say what they are clipped to: weight = { max = 200 }."),
         click.option("--person", metavar="COLUMN", help="The column of the persons' ids, read as text: what is "
-            "protected is one person with all their rows. The number of records is then that of persons."),
+            "protected is one person with all their rows. The number of records is then that of persons. The bounds "
+            "may say how many rows of a person count whole: rows_per_person = 2."),
     ):  # fmt: skip
         function = option(function)
     return function
 
 
 def units_of(options: dict[str, Any]) -> dict[str, Any]:
-    """The options of `unit_options`, taken out of others, as parameters of `dplr.plan`; `sample_weight` is a column.
+    """The options of `unit_options`, taken out of others, as parameters of `dplr.fit`."""
+    return {"person": options.pop("person"), "sample_weight": options.pop("weight")}
 
-    Raises
-    ------
-    ValueError
-        One of --weight and --weight-max is given without the other.
-    """
-    person, rows, weight, cap = (options.pop(name) for name in _OPTIONS)
-    if (weight is None) is not (cap is None):
-        raise ValueError("`--weight` and `--weight-max` must both be given, or neither.")
-    bounds = None if cap is None else (0, cap)
-    return {"person": person, "rows_per_person": rows, "weight_bounds": bounds, "sample_weight": weight}
+
+def check_cap(weight: str | None, bounds: Bounds) -> None:
+    """Raise ValueError for weights without a cap, where no rows are read that would tell."""
+    if weight is not None and bounds.weight_max is None:
+        raise ValueError("`--weight` needs a cap in the bounds: weight = { max = 200 }.")
 
 
 def unit_kinds(units: dict[str, Any], bounds: Bounds) -> dict[str, Kind]:
@@ -50,7 +43,7 @@ def unit_kinds(units: dict[str, Any], bounds: Bounds) -> dict[str, Kind]:
     from dplr.fitting.units import UnitDeclaration
     from dplr.rows.files.kinds import NUMBER, Kind
 
-    person = UnitDeclaration.of(units["person"], units["rows_per_person"], units["weight_bounds"], bounds).person
+    person = UnitDeclaration.of(units["person"], bounds).person
     weight = units["sample_weight"] or bounds.weight
     if bounds.weight not in (None, weight):
         raise ValueError(f"`--weight` must be {bounds.weight}, as the bounds say; got {weight}. Leave it out.")

@@ -90,9 +90,7 @@ def fit(
     neighbouring: str = "replace_one",
     n_rows: int | None = None,
     person: Any = None,
-    rows_per_person: int = 1,
     sample_weight: Any = None,
-    weight_bounds: tuple[float, float] | None = None,
     class_weight: Mapping[Any, float] | None = None,
     public: PublicLike = None,
     curves: int | str | None = None,
@@ -143,12 +141,8 @@ def fit(
     person : array-like of shape (n_rows,), str or None, default=None
         Ids, which may be a Series, or the name of a column of X. Rows with one id are one person's, and the guarantee
         protects a person with all their rows. None protects each row alone.
-    rows_per_person : int, default=1
-        How many rows of one person may count whole, as in `LogisticRegression`.
     sample_weight : array-like of shape (n_rows,), str or None, default=None
-        Weights, or the name of a column of X. They require `weight_bounds`.
-    weight_bounds : tuple of (float, float) or None, default=None
-        ``(0, W)``, to which sample weights are clipped. Weights require it. W is public.
+        Weights, or the name of a column of X. They require a `weight_max` of the bounds.
     class_weight : mapping of label to float, or None, default=None
         Public factor of every label, for classifiers. None counts all rows alike.
     public : tuple, fitted model, array-like or None, default=None
@@ -225,8 +219,7 @@ def fit(
     estimator = estimator_of(
         model, classes, class_weight, eps=eps, delta=delta, mechanism=mechanism, bounds=bounds,
         fit_intercept=fit_intercept, l2=l2, neighbouring=neighbouring, n_rows=n_rows,
-        person=person if isinstance(person, str) else None, rows_per_person=rows_per_person,
-        weight_bounds=weight_bounds, public=public, curves=curves, aim=aim,
+        person=person if isinstance(person, str) else None, public=public, curves=curves, aim=aim,
         ledger=ledger, rng=rng, progress=progress,
     )  # fmt: skip
     ids = None if isinstance(person, str) else person
@@ -301,7 +294,7 @@ def fit_many(
         Ids, which may be a Series, or the name of a column of X. Rows with one id are one person's, and the guarantee
         protects a person with all their rows. None protects each row alone.
     sample_weight : array-like of shape (n_rows,), str or None, default=None
-        Weights, or the name of a column of X. They require `weight_bounds`.
+        Weights, or the name of a column of X. They require a `weight_max` of the bounds.
     **options : object
         The other parameters of `fit`.
 

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dplr._kit.progress import bars, silent
 from dplr._kit.validation import check_delta, check_eps, check_flag, sentence
-from dplr.bounds.declared import Bounds, BoundsLike, as_bounds
+from dplr.bounds.declared import Bounds, BoundsLike, as_bounds, codebook_of
 from dplr.estimators import _clients, _html, _refit, _uncovered
 from dplr.estimators._callers import Callers, call_stack
 from dplr.estimators._columns import rows_to_predict, target_name
@@ -103,8 +103,6 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
     neighbouring: str = "replace_one"
     n_rows: int | None = None
     person: str | None = None
-    rows_per_person: int = 1
-    weight_bounds: tuple[float, float] | None = None
     public: PublicLike = None
     curves: int | str | None = None
     aim: str = "prediction"
@@ -279,9 +277,8 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
     ) -> RawRows:
         """The rows, and their ids and weights apart from them."""
         features = handed_over(X)[1]
-        bounds = bounds if features is None else features.bounds
-        declared = UnitDeclaration.of(self.person, self.rows_per_person, self.weight_bounds, bounds)
-        data = raw_rows(X, declared, bounds, sample_weight, person)
+        declared = UnitDeclaration.of(self.person, bounds, None if features is None else features.bounds)
+        data = raw_rows(X, declared, bounds if features is None else features.bounds, sample_weight, person)
         if data.unit.person is None and (column := person_before(callers)) is not None:
             rule = f"is required behind a step whose bounds declare persons ({column!r})"
             remedy = "Route the ids to this step: set_fit_request(person=True), and person=ids in `fit`."
@@ -312,7 +309,7 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
         X, features = handed_over(data.X)
         if isinstance(self.public, tuple):
             check_map(self.public[0], features)
-        bounds = declared(bounds, features)
+        bounds = declared(codebook_of(bounds), features)
         named = target_name(y)
         X, y = self._check_schema(X, y, streamed is not None)
         d = check_shapes(X, y)[1]

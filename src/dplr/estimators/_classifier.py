@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from dplr._kit.validation import sentence
-from dplr.bounds.declared import Bounds, as_bounds
+from dplr.bounds.declared import Bounds, as_bounds, codebook_of
 from dplr.estimators._base import PrivateLinearModel
 from dplr.estimators._declared import estimator
 from dplr.fitting.release import FitInput
@@ -48,7 +48,8 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
             Labels, or numbers if the bounds have a threshold. Or the name of a column of X, as it must be where rows
             are streamed.
         sample_weight : array-like of shape (n_rows,), str or None, default=None
-            Weights, or the name of a column of X. They are clipped to `weight_bounds`, which they require.
+            Weights, or the name of a column of X. They are clipped to the `weight_max` of the bounds, which they
+            require.
         person : array-like of shape (n_rows,), str or None, default=None
             Ids, or the name of a column of X. Rows with one id are one person's.
         **refused : object
@@ -155,7 +156,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
         tags = super().__sklearn_tags__()
         declared: Any = self.classes
         in_file = isinstance(self.bounds, str | os.PathLike)  # which only a fit reads
-        if declared is None and not in_file and (bounds := as_bounds(self.bounds)) is not None:
+        if declared is None and not in_file and (bounds := codebook_of(as_bounds(self.bounds))) is not None:
             declared = bounds.target_classes()
         tags.classifier_tags.multi_class = in_file or np.size(declared) > 2  # more than two must be declared
         tags.classifier_tags.poor_score = True

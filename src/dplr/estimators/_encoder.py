@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 
 from dplr._kit.validation import sentence
 from dplr.bounds.columns import Pair
-from dplr.bounds.declared import Bounds, BoundsLike, as_bounds
+from dplr.bounds.declared import Bounds, BoundsLike, as_bounds, codebook_of
 from dplr.bounds.layout import Layout
 from dplr.estimators._html import NotebookView
 from dplr.estimators._values import named
@@ -88,9 +88,10 @@ class BoundsEncoder(NotebookView, TransformerMixin, BaseEstimator):  # type: ign
         return self
 
     def _declared_bounds(self) -> Bounds:
-        bounds = as_bounds(self.bounds)
+        bounds = codebook_of(as_bounds(self.bounds))
         if bounds is None:
-            raise TypeError(sentence("bounds", "must be declared", None, "Without bounds there is nothing to encode."))
+            remedy = "Without bounds there is nothing to encode."
+            raise TypeError(sentence("bounds", "must be declared", self.bounds, remedy))
         return bounds
 
     def transform(self, X: Any) -> NDArray[np.float64]:

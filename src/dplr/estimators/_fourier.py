@@ -253,7 +253,11 @@ class RandomFourierFeatures(NotebookView, TransformerMixin, BaseEstimator):  # t
 
     def _declared_bounds(self) -> Bounds | None:
         check_parameters(self.n_components, self.kernel, self.bandwidth, self.seed)
-        return as_bounds(self.bounds)
+        bounds = as_bounds(self.bounds)
+        if bounds is not None and not bounds.columns:
+            remedy = "Persons and weights belong to the bounds of the model behind it."
+            raise ValueError(sentence("bounds", "must have columns", bounds, remedy))
+        return bounds
 
     def __sklearn_is_fitted__(self) -> bool:
         return True

@@ -89,7 +89,7 @@ def _evaluation(
     """
     eps = beside(model.privacy_.guarantee)
     try:
-        evaluation = evaluate(model, rows, outcomes, eps=eps, sample_weight=weights, weight_bounds=model.weight_bounds,
+        evaluation = evaluate(model, rows, outcomes, eps=eps, sample_weight=weights,
                          neighbouring=model.neighbouring, n_rows=reference, rng=model.rng)  # fmt: skip
     except Exception as error:
         warn(DataWarning(f"the model was not evaluated: {error}", "For the data holder: not private."), DataWarning)

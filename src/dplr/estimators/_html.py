@@ -38,9 +38,10 @@ def privacy_note(estimator: Any) -> str:
         statement: str = estimator.privacy_._repr_html_()
         return statement + markup.piece("", markup.alarms([] if counted else [UNCOUNTED]), scores)
     delta = getattr(estimator, "delta", 0.0)  # a model that is always pure has none
+    declared = getattr(estimator.bounds, "columns", estimator.bounds is not None)
     cost = (
         f"Not fitted. Each call of fit would spend eps = {estimator.eps!r}, delta = {delta!r} "
         f"({estimator.neighbouring}); "
-        + ("its bounds are declared." if estimator.bounds is not None else "it needs public bounds of the columns.")
+        + ("its bounds are declared." if declared else "it needs public bounds of the columns.")
     )
     return markup.piece("", markup.paragraph(cost), scores)

@@ -29,7 +29,8 @@ class LogisticRegression(PrivateClassifier):
     bounds : Bounds, mapping, path-like or None, default=None
         What is public of the columns: a `Bounds`, the mapping that makes one, or the path of a bounds file. With bounds
         by name, columns that they do not name are ignored. None assumes that rows lie in the unit ball, and projects
-        those outside onto it. Predictions count rows in the same way.
+        those outside onto it, as ``Bounds(None)`` does. Predictions count rows in the same way. Bounds also say how
+        many rows of a person count, `rows_per_person`, and to what weights are clipped, `weight_max`.
     classes : sequence, "from_data" or None, default=None
         Labels, from public knowledge. None suits booleans, 0 and 1, and bounds that name the labels. More than two
         labels are fitted one against the rest, each with a share of eps and delta (one_vs_rest.md). `"from_data"` reads
@@ -42,14 +43,6 @@ class LogisticRegression(PrivateClassifier):
         protects one person with all their rows. Ids are compared as they are written. The column is not a feature, and
         predictions ignore it. Where ids are given to `fit` instead, this is what the statement calls them. None
         protects each row alone: a person with k rows has the protection of k eps.
-    rows_per_person : int, default=1
-        How many rows of one person may count whole, k. Each row of a person with m rows counts min(1, k / m) / k. With
-        1, everybody counts alike, and the number of rows is hidden at no cost. With more, persons with more rows count
-        more, for more noise.
-    weight_bounds : tuple of (float, float) or None, default=None
-        ``(0, W)``: weights given to `fit` are clipped to it and divided by W. Weights require it. W must come from
-        public knowledge. The noise is that of rows of weight W, so W far above the mean weight costs accuracy. About
-        twice the population over the sample is usual.
     public : tuple, fitted model, array-like or None, default=None
         Where the fit starts and towards which its ridge pulls. It must be disjoint from the private data, and not
         selected using it. Everything is in the units that the estimator sees. One of
@@ -110,7 +103,7 @@ class LogisticRegression(PrivateClassifier):
     True
     >>> est.privacy_.guarantee.eps
     0.8
-    >>> est = dplr.LogisticRegression(eps=0.8, mechanism="fm", bounds=est.bounds, weight_bounds=(0, 200))
+    >>> est = dplr.LogisticRegression(eps=0.8, mechanism="fm", bounds=dplr.Bounds([(0, 10)] * 2, weight_max=200))
     >>> est.fit(X, y, sample_weight=rng.uniform(0, 150, 5000)).privacy_.unit.rules
     ('weights are clipped to [0, 200] and divided by 200',)
     """

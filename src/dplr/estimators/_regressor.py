@@ -31,7 +31,8 @@ class PrivateRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
         y : array-like of shape (n_rows,), or str
             Numbers, or the name of a column of X, as it must be where rows are streamed.
         sample_weight : array-like of shape (n_rows,), str or None, default=None
-            Weights, or the name of a column of X. They are clipped to `weight_bounds`, which they require.
+            Weights, or the name of a column of X. They are clipped to the `weight_max` of the bounds, which they
+            require.
         person : array-like of shape (n_rows,), str or None, default=None
             Ids, or the name of a column of X. Rows with one id are one person's.
         **refused : object

@@ -35,8 +35,7 @@ from dplr.privacy.statement import PrivacyStatement
 
 # What a candidate may not change: it belongs to the promise, to the data or to the budget of the whole search.
 _FIXED = (
-    "eps", "delta", "neighbouring", "n_rows", "classes", "ledger", "rng", "progress", "person",
-    "rows_per_person", "weight_bounds", "class_weight",
+    "eps", "delta", "neighbouring", "n_rows", "classes", "ledger", "rng", "progress", "person", "class_weight",
 )  # fmt: skip
 _FOLDS, _FOLDS_SEED = 5, 0  # of public rows
 
@@ -55,8 +54,7 @@ class PrivateSearch(NotebookView, ChosenModel, MetaEstimatorMixin, BaseEstimator
     candidates : mapping of str to sequence, or sequence of mappings
         Parameters to try, from public knowledge: lists as of `GridSearchCV`, or sets such as
         ``list(ParameterSampler(..., random_state=0))``. A candidate may change anything except eps, delta,
-        neighbouring, n_rows, classes, class_weight, person, rows_per_person, weight_bounds, ledger, rng and
-        progress. Bounds must keep their target.
+        neighbouring, n_rows, classes, class_weight, person, ledger, rng and progress. Bounds must keep their target.
     method : {"partition", "public"}, default="partition"
         How a candidate is chosen.
 
@@ -299,7 +297,7 @@ class PrivateSearch(NotebookView, ChosenModel, MetaEstimatorMixin, BaseEstimator
 def _refuse_units(model: Any) -> None:
     """Parts and scores count records, each alike: neither knows persons or weights."""
     refuse_units(as_bounds(model.bounds), "in a private search")
-    for name in ("person", "weight_bounds", "class_weight"):
+    for name in ("person", "class_weight"):
         if (value := getattr(model, name, None)) is not None:
             remedy = "A search protects one record, and every record counts alike in its scores."
             raise ValueError(sentence(name, "must be None in a private search", value, remedy))

@@ -11,6 +11,7 @@ import numpy as np
 
 from dplr._kit.keywords import suggests
 from dplr._kit.validation import check_eps, check_flag, sentence
+from dplr.bounds.declared import Bounds, BoundsLike, as_bounds
 from dplr.evaluation.classes import ClassEvaluation
 from dplr.evaluation.grids import ClassGrid, ErrorGrid, ScoreGrid
 from dplr.evaluation.labels import LabelEvaluation
@@ -87,8 +88,7 @@ def evaluate(
     in_sample: bool = False,
     sample_weight: Any = None,
     person: Any = None,
-    rows_per_person: int = 1,
-    weight_bounds: tuple[float, float] | None = None,
+    bounds: BoundsLike = None,
     neighbouring: str = "replace_one",
     n_rows: int | None = None,
     level: float = 0.95,
@@ -126,13 +126,12 @@ def evaluate(
     in_sample : bool, default=False
         Whether the model was fitted to rows of this table. The release says so.
     sample_weight : array-like, str or None, default=None
-        Weights of rows, or the name of a column; they need `weight_bounds`.
+        Weights of rows, or the name of a column; they need a `weight_max` of the bounds.
     person : array-like, str or None, default=None
         Ids of persons, or the name of a column: all rows of a person are then protected together.
-    rows_per_person : int, default=1
-        As in `dplr.fit`.
-    weight_bounds : (0, float) or None, default=None
-        As in `dplr.fit`.
+    bounds : Bounds, mapping, path-like or None, default=None
+        Bounds whose `rows_per_person` and `weight_max` count, such as ``Bounds(None, rows_per_person=2)``. None takes
+        those that a model of dplr declares. The columns `person` and `weight` that a model declares always count.
     neighbouring : {"replace_one", "add_remove"}, default="replace_one"
         `"replace_one"`, where the number of records is public, or `"add_remove"`.
     n_rows : int or None, default=None
@@ -195,7 +194,7 @@ def evaluate(
         if thresholds:
             raise ValueError(sentence("thresholds", "must be () with against, which compares decisions", thresholds))
         scorer = PairScorer(first, scorer_of(against, classes, target_bounds, decisions))
-    declared = UnitDeclaration.of(None, rows_per_person, weight_bounds, _bounds_of(model) or _bounds_of(against))
+    declared = _declared(as_bounds(bounds), _bounds_of(model) or _bounds_of(against), person, sample_weight)
     eps, budget = check_eps(eps), as_ledger(ledger)
     intake = _intake(X, y, scorer, declared, sample_weight, person)
     labels, unit = scorer.labels(intake.y.take(slice(0, 0))), intake.raw.unit
@@ -217,7 +216,24 @@ def evaluate(
 
 def _bounds_of(model: Any) -> Any:
     """The bounds that a model of dplr declares; None for any other."""
-    return getattr(getattr(model, "_record", None), "bounds", None)
+    record = getattr(model, "_record", None)
+    return None if record is None else record.bounds or _ball_of(getattr(model, "bounds", None))
+
+
+def _ball_of(bounds: Any) -> Bounds | None:
+    return bounds if isinstance(bounds, Bounds) and not bounds.columns else None
+
+
+def _declared(bounds: Bounds | None, own: Bounds | None, person: Any, sample_weight: Any) -> UnitDeclaration:
+    """What bounds and a model's own ones declare; of these, numbers without names count for ids and weights given."""
+    if own is not None:
+        rows = own.person is not None or (bounds is None and person is not None)
+        weights = own.weight is not None or (bounds is None and sample_weight is not None)
+        own = Bounds(
+            None, person=own.person, rows_per_person=own.rows_per_person if rows else 1,
+            weight=own.weight, weight_max=own.weight_max if weights else None,
+        )  # fmt: skip
+    return UnitDeclaration.of(None, bounds, own)
 
 
 def _assumptions(in_sample: bool) -> list[str]:

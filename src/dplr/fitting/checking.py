@@ -15,7 +15,7 @@ from dplr._kit import markup
 from dplr._kit.keywords import suggests
 from dplr._kit.validation import describe, sentence
 from dplr.bounds.columns import Column, Levels, Pair
-from dplr.bounds.declared import Bounds, BoundsLike, as_bounds
+from dplr.bounds.declared import Bounds, BoundsLike, as_bounds, codebook_of
 from dplr.fitting.checking_units import unit_findings
 from dplr.fitting.intake import raw_rows
 from dplr.fitting.planning import PublicFacts
@@ -143,7 +143,6 @@ def check(
     classes: Any = None,
     person: Any = None,
     sample_weight: Any = None,
-    weight_bounds: tuple[float, float] | None = None,
 ) -> DataCheck:
     """Compare data with what is declared of them: a dry run that spends nothing.
 
@@ -154,7 +153,7 @@ def check(
     y : array-like of shape (n_rows,) or None, default=None
         Labels or numbers. None leaves the target out.
     bounds : Bounds, mapping, path-like or None, default=None
-        What is declared of the columns and of y, as in `fit`.
+        What is declared of the columns and of y, and to what a fit would clip the weights, as in `fit`.
     model : str or Loss, default="logistic"
         What y is: a name or a loss, as in `fit`.
     classes : sequence or None, default=None
@@ -163,8 +162,6 @@ def check(
         Ids, or the name of a column of X. The bounds may name it.
     sample_weight : array-like of shape (n_rows,), str or None, default=None
         Weights, or the name of a column of X. The bounds may name it.
-    weight_bounds : tuple of (float, float) or None, default=None
-        ``(0, W)``, to which a fit would clip the weights.
 
     Returns
     -------
@@ -209,9 +206,10 @@ def check(
     Correct units and spelling. Where bounds are wrong take others from public knowledge, never from what is shown here.
     """
     refuse_stream(X, "for a check")
-    codebook = as_bounds(bounds)
+    everything = as_bounds(bounds)
+    codebook = codebook_of(everything)
     loss = known_loss(model)
-    declared = UnitDeclaration.of(person if isinstance(person, str) else None, 1, weight_bounds, codebook)
+    declared = UnitDeclaration.of(person if isinstance(person, str) else None, everything)
     data = raw_rows(X, declared, codebook, sample_weight, None if isinstance(person, str) else person)
     X = data.X
     table = as_table(X)

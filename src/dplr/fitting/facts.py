@@ -7,7 +7,7 @@ from typing import ParamSpec, TypedDict, TypeVar
 
 from dplr._kit.keywords import suggests
 from dplr._kit.validation import check_count, sentence
-from dplr.bounds.declared import BoundsLike, as_bounds
+from dplr.bounds.declared import BoundsLike, as_bounds, codebook_of
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.pretraining import PublicLike, column_names
 from dplr.fitting.units import ClassWeight, UnitDeclaration, with_classes
@@ -28,8 +28,6 @@ class FitFacts(TypedDict, total=False):
     fit_intercept: bool
     l2: float | str
     neighbouring: str
-    rows_per_person: int
-    weight_bounds: tuple[float, float] | None
     public: PublicLike
     curves: int | str | None
     aim: str
@@ -63,19 +61,18 @@ def public_facts(
     curves: int | str | None = None,
     aim: str = AIMS[0],
     person: str | None = None,
-    rows_per_person: int = 1,
-    weight_bounds: tuple[float, float] | None = None,
     class_weight: ClassWeight = None,
 ) -> PublicFacts:
     """The facts that a user gives where there is no table: see `dplr.plan`."""
-    codebook = as_bounds(bounds)
+    declared = as_bounds(bounds)
+    codebook = codebook_of(declared)
     if codebook is not None and n_features is None:
         n_features = len(codebook.columns)
     if n_features is None:
         raise ValueError(sentence("n_features", "is required without bounds", None))
     loss = known_loss(model)
     classes = codebook.target_classes() if codebook is not None and loss.classification else None
-    unit = UnitDeclaration.of(person, rows_per_person, weight_bounds, codebook).unit()
+    unit = UnitDeclaration.of(person, declared).unit()
     return PublicFacts(
         loss=loss,
         mechanism=mechanism,

@@ -173,10 +173,10 @@ def raw_rows(
     weighted = weight_column is not None or weights is not None
     if weighted is (declared.weight_max is None):
         if weighted:
-            remedy = f"Give weight_bounds=(0, W) from public knowledge. {USUAL_CAP}"
-            raise ValueError(sentence("weight_bounds", "is required with sample_weight", None, remedy))
-        remedy = "Give them to `fit`, as an array or as the name of a column; or leave weight_bounds out."
-        raise ValueError(sentence("sample_weight", "is required with weight_bounds", None, remedy))
+            remedy = f"Give bounds=Bounds(..., weight_max=W) from public knowledge. {USUAL_CAP}"
+            raise ValueError(sentence("weight_max", "is required with sample_weight", None, remedy))
+        remedy = "Give them to `fit`, as an array or as the name of a column; or leave weight_max out of the bounds."
+        raise ValueError(sentence("sample_weight", "is required with weight_max", None, remedy))
     names = [name for name in (column, weight_column) if name is not None]
     if len(set(names)) < len(names):
         raise ValueError(sentence("sample_weight", "must not be the column of the ids", weight_column))

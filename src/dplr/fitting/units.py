@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from dplr._kit.validation import check_positive, real_number, sentence
+from dplr._kit.validation import real_number, sentence
 from dplr.bounds.declared import Bounds
-from dplr.bounds.units import check_name, check_rows_per_person
+from dplr.bounds.units import check_name
 from dplr.privacy.unit import Unit
 from dplr.problem.losses import Loss, model_of
 
@@ -36,27 +36,17 @@ class UnitDeclaration:
     weight_max: float | None = None
 
     @classmethod
-    def of(cls, person: Any, rows_per_person: Any, weight_bounds: Any, bounds: Bounds | None) -> UnitDeclaration:
-        """Parameters and bounds together; refused where they contradict each other."""
-        parameters = cls(
-            None if person is None else check_name("person", person),
-            check_rows_per_person(rows_per_person),
-            None,
-            None if weight_bounds is None else _cap(weight_bounds),
-        )
-        if bounds is None:
-            return parameters
-        columns = cls(bounds.person, bounds.rows_per_person, bounds.weight, bounds.weight_max)
-        declared: dict[str, Any] = {"weight": columns.weight}
-        for name, silent in (("person", None), ("rows_per_person", 1), ("weight_max", None)):
-            ours, theirs = getattr(parameters, name), getattr(columns, name)
-            if silent not in (ours, theirs) and ours != theirs:
-                shown, got = ("weight_bounds", (0, ours)) if name == "weight_max" else (name, ours)
-                rule = f"must be {(0, theirs) if name == 'weight_max' else theirs!r}, as the bounds say"
-                raise ValueError(sentence(shown, rule, got, "Declare it in one place."))
-            if ours == silent:
-                declared[name] = theirs
-        return replace(parameters, **declared)
+    def of(cls, person: Any, *declared: Bounds | None) -> UnitDeclaration:
+        """A parameter and bounds together; refused where they contradict each other."""
+        facts = asdict(cls(None if person is None else check_name("person", person)))
+        for bounds in declared:
+            for name, silent in asdict(cls()).items() if bounds is not None else ():
+                ours, theirs = facts[name], getattr(bounds, name)
+                if silent not in (ours, theirs) and ours != theirs:
+                    rule = f"must be {theirs!r}, as the bounds say"
+                    raise ValueError(sentence(name, rule, ours, "Declare it in one place."))
+                facts[name] = theirs if ours == silent else ours
+        return cls(**facts)
 
     def unit(self, label: str | None = None) -> Unit:
         """The unit, of persons under this label where the ids came from no declared column."""
@@ -67,25 +57,12 @@ class UnitDeclaration:
         return Unit(person, self.rows_per_person, self.weight_max)
 
 
-def _cap(weight_bounds: Any) -> float:
-    """W of (0, W)."""
-    listed = isinstance(weight_bounds, (Sequence, np.ndarray)) and not isinstance(weight_bounds, (str, bytes))
-    if not listed or len(weight_bounds) != 2:
-        raise ValueError(sentence("weight_bounds", "must be a pair (0, W)", weight_bounds, USUAL_CAP))
-    low, high = weight_bounds
-    if isinstance(low, bool) or low != 0:
-        remedy = "Weights are clipped from above: give (0, W)."
-        raise ValueError(sentence("weight_bounds", "must begin at 0", low, remedy))
-    return check_positive("weight_bounds", high)
-
-
 def refuse_units(bounds: Bounds | None, where: str) -> None:
     """Raise ValueError for bounds with persons or weights, for a release that protects records alone."""
-    named = {} if bounds is None else {"person": bounds.person, "weight": bounds.weight}
-    for name, column in named.items():
-        if column is not None:
+    for name, silent in asdict(UnitDeclaration()).items() if bounds is not None else ():
+        if (value := getattr(bounds, name)) != silent:
             remedy = "It protects one record, and every record counts alike: leave it out of the bounds."
-            raise ValueError(sentence("bounds", f"must declare no `{name}` {where}", column, remedy))
+            raise ValueError(sentence("bounds", f"must declare no `{name}` {where}", value, remedy))
 
 
 def with_classes(unit: Unit, class_weight: ClassWeight, classes: Sequence[Any] | None, loss: Loss) -> Unit:

@@ -21,11 +21,19 @@ _TYPES = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
     "str", "object",
 )  # fmt: skip
+
+
+def _weight(where: str, value: Any) -> dict[str, Any]:
+    """The number to which weights are clipped, and their column where it has a name."""
+    column = {"column": text} if isinstance(value, dict) and "column" in value else {}
+    return table(column | {"max": number(0.0, above=True)})(where, value)
+
+
 _PRODUCTS = list_of(label_list(2, 2), 1)
 _UNITS = {
     "person": text,
     "rows_per_person": integer(2, 2**20),
-    "weight": table({"column": text, "max": number(0.0, above=True)}),
+    "weight": _weight,
 }
 _LEARNED = {
     LEARNED: table(

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dplr.bounds.declared import MAX_FEATURES, Bounds
+from dplr.bounds.declared import MAX_FEATURES, Bounds, codebook_of, with_numbers
 from dplr.bounds.fourier import FourierMap
 from dplr.bounds.scaling import Prep
 from dplr.estimators import ESTIMATORS, OWN
@@ -146,7 +146,8 @@ def values_of(fitted: Any) -> dict[str, Any]:
     """Everything of a fitted estimator that a model file holds."""
     record: Record = fitted._record
     problem, layout = record.plan.problem, record.prep.layout
-    bounds = fitted.bounds if isinstance(fitted.bounds, Bounds) and fitted.curves is None else record.bounds
+    own = isinstance(fitted.bounds, Bounds) and fitted.curves is None
+    bounds = codebook_of(fitted.bounds) if own else record.bounds
     names = getattr(fitted, "feature_names_in_", None)
     of_one, by_position = record.plan.statement, None
     if layout is not None and isinstance(bounds, Bounds) and layout.features != bounds.layout.features:
@@ -210,7 +211,7 @@ def estimator_of(value: Any) -> Any:
         check_unit(values, values["bounds"] if features is None else features.bounds, statement)
         problem, prep = _public_facts(fitted, values, statement)
         check_mechanism(parameters["mechanism"], problem, statement)
-        check_labels(fitted, values, fitted.bounds if features is None else features.bounds)
+        check_labels(fitted, values, values["bounds"] if features is None else features.bounds)
     except ModelFileError:
         raise
     except (ValueError, TypeError, OverflowError) as error:
@@ -236,7 +237,7 @@ def estimator_of(value: Any) -> Any:
         prep = clipped(prep, mechanism, plan, parts)
         check_clipped(prep, statement)
     link = check_link(values.get("link", LOGIT), fitted, mechanism, plan)
-    record = Record(mechanism, plan, prep, parts, numbers, fitted.bounds, features, link)
+    record = Record(mechanism, plan, prep, parts, numbers, values["bounds"], features, link)
     return fitted._adopt(record, statement, histories)
 
 
@@ -244,17 +245,19 @@ def _unfitted(values: dict[str, Any], parameters: dict[str, Any], unit: Unit) ->
     """The estimator as it was constructed, without what is not public: ledger, seed, public data."""
     spec: Mechanism = parameters["mechanism"]
     shorthand = spec.about.name if spec == spec.about.kind() else spec
-    units: dict[str, Any] = {"person": unit.person, "rows_per_person": unit.rows_per_person}
-    units["weight_bounds"] = None if unit.weight_max is None else (0, unit.weight_max)
+    units: dict[str, Any] = {"person": unit.person}
+    bounds = values["bounds"]
+    if bounds is None:  # the unit ball is written nowhere else
+        bounds = with_numbers(None, unit.rows_per_person, unit.weight_max)
     if unit.class_weights and "classes" in parameters and values["classes"] is not None:
         factors = [factor for _, factor in unit.class_weights]
         units["class_weight"] = dict(zip(values["classes"].tolist(), factors, strict=False))
-    return kinds()[values["estimator"]](**{**parameters, **units, "mechanism": shorthand, "bounds": values["bounds"]})
+    return kinds()[values["estimator"]](**{**parameters, **units, "mechanism": shorthand, "bounds": bounds})
 
 
 def _public_facts(fitted: Any, values: dict[str, Any], statement: PrivacyStatement) -> tuple[Problem, Prep]:
     """The scaled problem and the way of rows into it, from public facts as in a fit."""
-    bounds: Bounds | None = fitted.bounds
+    bounds: Bounds | None = values["bounds"]
     columns = values["column_names"]
     if bounds is not None and bounds.names is not None:
         columns = bounds.names

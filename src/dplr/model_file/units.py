@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from dplr.bounds.declared import Bounds
+from dplr.bounds.declared import Bounds, with_numbers
 from dplr.fitting.planning import rows_sentence
 from dplr.fitting.units import UnitDeclaration
 from dplr.model_file.readers import either, integer, list_of, number, table, text
@@ -54,9 +54,11 @@ def read_unit(where: str, value: Any) -> Unit:
 def check_unit(values: dict[str, Any], bounds: Bounds | None, statement: PrivacyStatement) -> None:
     """Bounds, labels, columns and assumptions are about the unit of the statement."""
     unit, where = statement.unit, "model.statement.unit"
-    declaration = UnitDeclaration(unit.person, unit.rows_per_person, None, unit.weight_max)
-    cap = None if unit.weight_max is None else (0, unit.weight_max)
-    if replace(UnitDeclaration.of(unit.person, unit.rows_per_person, cap, bounds), weight=None) != declaration:
+    numbers = with_numbers(None, unit.rows_per_person, unit.weight_max)
+    declared = UnitDeclaration.of(unit.person, numbers, bounds)
+    if values["bounds"] is not None:  # which hold the numbers; those of the unit ball are the unit's alone
+        declared = replace(declared, rows_per_person=bounds.rows_per_person, weight_max=bounds.weight_max)
+    if replace(declared, weight=None) != UnitDeclaration(unit.person, unit.rows_per_person, None, unit.weight_max):
         refuse(where, "must be that of the bounds", str(unit))
     column = values.get("weight_column")
     if column is not None and unit.weight_max is None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dplr._kit.keywords import suggests
 from dplr._kit.validation import check_choice, check_delta, check_eps, sentence
-from dplr.bounds.declared import Bounds, BoundsLike, as_bounds
+from dplr.bounds.declared import Bounds, BoundsLike, as_bounds, codebook_of
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep, layout_prep
 from dplr.fitting.memory import too_many
@@ -130,7 +130,7 @@ def release_moments(
     """
     eps, delta, budget = check_eps(eps), check_delta(delta), as_ledger(ledger)
     refuse_units(table_bounds := as_bounds(bounds), "with `release_moments`")
-    release_bounds, party = declared(table_bounds, columns), _checked_party(party)
+    release_bounds, party = declared(codebook_of(table_bounds), columns), _checked_party(party)
     facts = {"eps": eps, "delta": delta, "noise": check_choice("noise", noise, NOISES), "neighbouring": neighbouring,
              "n_rows": n_rows}  # fmt: skip
     stream = as_stream(X)

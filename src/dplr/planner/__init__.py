@@ -57,8 +57,6 @@ def plan(
     l2: float | str = "auto",
     neighbouring: str = "replace_one",
     person: str | None = None,
-    rows_per_person: int = 1,
-    weight_bounds: tuple[float, float] | None = None,
     class_weight: ClassWeight = None,
     public: PublicLike = None,
     curves: int | str | None = None,
@@ -138,8 +136,6 @@ def plan(
         l2=l2,
         neighbouring=neighbouring,
         person=person,
-        rows_per_person=rows_per_person,
-        weight_bounds=weight_bounds,
         class_weight=class_weight,
         public=public,
         curves=curves,
@@ -185,7 +181,7 @@ def plan_curve(
         Whether a bar shows how far the curve is.
     **facts
         Public facts as in `dplr.plan`: `n_features`, `bounds`, `model`, `mechanism`, `fit_intercept`, `l2`,
-        `neighbouring`, `person`, `rows_per_person`, `weight_bounds`, `public` and `aim`. With
+        `neighbouring`, `person`, `public` and `aim`. With
         ``mechanism="auto"`` the curve has every mechanism. Simulated persons have one row, which counts whole, and
         simulated rows one weight (`Assumptions`). With public data, simulated fits start from one half of them, and
         their tables are drawn from the other.

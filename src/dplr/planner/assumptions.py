@@ -43,7 +43,7 @@ class Assumptions:
         and `positive` are not used; shares and spreads are those of the rows. Two thirds of the rows are drawn from,
         and one third is scored.
     mean_weight : float or None, default=None
-        Mean of the sample weights where a plan has `weight_bounds`, such as population / sample; None for half of their
+        Mean of the sample weights where bounds have a `weight_max`, such as population / sample; None for half of their
         maximum. Every simulated row has this weight, at most the maximum.
     tables : int, default=4
         How many tables are made up, at least 2. Their spread gives the standard error.

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dplr._kit.validation import sentence
 from dplr.bounds import Bounds
 from dplr.bounds.coding import coded_bounds
+from dplr.bounds.declared import with_numbers
 from dplr.fitting.planning import PublicFacts
 from dplr.mechanisms import FunctionalMechanism
 from dplr.mechanisms.protocol import MechanismLike
@@ -224,7 +225,7 @@ class Simulator:
         ids = None if unit.person is None else np.arange(len(y))
         weights = None if unit.weight_max is None else np.full(len(y), self._weight)
         if unit.weight_max is not None:
-            options["weight_bounds"] = (0, unit.weight_max)
+            options["bounds"] = with_numbers(options["bounds"], 1, unit.weight_max)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of seeds, of eps, of what is clipped
             seed = self.assume.seed * self.assume.tables + number

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dplr._kit.keywords import suggests
 from dplr._kit.validation import check_delta, check_eps, sentence
-from dplr.bounds.declared import Bounds, BoundsLike, as_bounds
+from dplr.bounds.declared import Bounds, BoundsLike, as_bounds, codebook_of
 from dplr.bounds.units import UnitColumns
 from dplr.fitting.intake import RawRows, raw_rows
 from dplr.fitting.run import accounted
@@ -42,9 +42,7 @@ def learn_bounds(
     outside: float = 0.01,
     bounds: BoundsLike = None,
     person: str | None = None,
-    rows_per_person: int = 1,
     sample_weight: str | None = None,
-    weight_bounds: tuple[float, float] | None = None,
     neighbouring: str = "replace_one",
     n_rows: int | None = None,
     ledger: LedgerLike = None,
@@ -73,12 +71,8 @@ def learn_bounds(
         Bounds that are public. They cost nothing, and stay as they are.
     person : str or None, default=None
         Name of the column of the ids of persons, who then are protected with all their rows.
-    rows_per_person : int, default=1
-        How many rows of one person may count whole.
     sample_weight : str or None, default=None
-        Name of the column of weights.
-    weight_bounds : tuple of (0, float) or None, default=None
-        What weights are clipped to; required with weights.
+        Name of the column of weights. They require a `weight_max` of the bounds.
     neighbouring : {"replace_one", "add_remove"}, default="replace_one"
         `"replace_one"`, where the number of records is public, or `"add_remove"`.
     n_rows : int or None, default=None
@@ -139,24 +133,23 @@ def learn_bounds(
     budget = as_ledger(ledger)
     release = planned(
         X, eps=eps, delta=delta, columns=columns, target=target, outside=outside, bounds=bounds, person=person,
-        rows_per_person=rows_per_person, sample_weight=sample_weight, weight_bounds=weight_bounds,
-        neighbouring=neighbouring, n_rows=n_rows,
+        sample_weight=sample_weight, neighbouring=neighbouring, n_rows=n_rows,
     )  # fmt: skip
     return release.paid(budget, source_of(rng))
 
 
 def planned(
     X: Any, *, eps: float, delta: float, columns: Any, target: str | None, outside: float, bounds: BoundsLike,
-    person: str | None, rows_per_person: int, sample_weight: str | None, weight_bounds: tuple[float, float] | None,
-    **facts: Any,
+    person: str | None, sample_weight: str | None, **facts: Any,
 ) -> Release:  # fmt: skip
     """The plan of a release and its rows, of which no number was read; refused where it promises or says too little."""
     facts |= {"eps": _checked_eps(eps), "delta": check_delta(delta)}
-    share, declared = _checked_share(outside), as_bounds(bounds)
+    share, everything = _checked_share(outside), as_bounds(bounds)
+    declared = codebook_of(everything)
     if declared is not None and declared.names is None:
         rule = "must name its columns beside columns that are learned"
         raise ValueError(sentence("bounds", rule, "bounds by position", "Give a mapping of names."))
-    units = UnitDeclaration.of(person, rows_per_person, weight_bounds, declared)
+    units = UnitDeclaration.of(person, everything)
     stream = as_stream(X)
     data = raw_rows(X if stream is None else stream.parts.empty, units, declared, sample_weight, None)
     table = table_of(data.X)

@@ -35,7 +35,7 @@ from streamed_rows import (
 
 N = 20_000
 MANY = {"mechanism": dplr.NoisyGradientDescent(steps=12), "delta": 1e-6}
-WEIGHTED = {**MANY, "sample_weight": "weight", "weight_bounds": (0, 1.5)}
+WEIGHTED = {**MANY, "sample_weight": "weight", "weight_max": 1.5}
 
 
 @pytest.fixture(scope="module")

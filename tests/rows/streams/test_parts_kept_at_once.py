@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import dplr
+from declared_units import declared
 from dplr.rows.streams import LocalParts
 from dplr.rows.streams.keeping import _KeepPass
 from streamed_rows import MemoryPart
@@ -36,7 +37,7 @@ def people():
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("unit", [{}, {"sample_weight": "w", "weight_bounds": (0, 1)}, {"person": "id"}])
+@pytest.mark.parametrize("unit", [{}, {"sample_weight": "w", "weight_max": 1}, {"person": "id"}])
 def test_rows_keep_their_targets_and_weights(unit, tmp_path, monkeypatch):
     """Sums do not depend on the order of rows: they differ exactly where the columns of a row were torn apart."""
     table, begin = people(), _KeepPass.__init__
@@ -47,7 +48,8 @@ def test_rows_keep_their_targets_and_weights(unit, tmp_path, monkeypatch):
 
     monkeypatch.setattr(_KeepPass, "__init__", slow)
     monkeypatch.setattr(Slow, "steps", ())
-    options = {"bounds": dplr.Bounds({"a": (0, 1), "b": (0, 1)}), "eps": float("inf"), "classes": (0, 1)} | unit
+    facts = {"bounds": dplr.Bounds({"a": (0, 1), "b": (0, 1)}), "eps": float("inf"), "classes": (0, 1)}
+    options = declared(facts | unit)
     options["mechanism"] = dplr.NoisyGradientDescent(steps=STEPS, standardise="off")
     size = ROWS // PARTS
     rows = pa.Table.from_pandas(table)
