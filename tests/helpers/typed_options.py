@@ -74,13 +74,15 @@ def pays():
     }  # fmt: skip
 
 
-def unit(entry, weight=True):
+def person(entry):
+    """Persons, as a parameter of a function."""
+    return {"person": Line("--person id", passes(entry, "person", "id"))}
+
+
+def unit(entry):
     """Persons and weights, as parameters of a function."""
-    lines = {
-        "person": Line("--person id", passes(entry, "person", "id")),
-    }
-    seen = passes(entry, "sample_weight", "w") if weight else WORKS
-    return lines | {"weight": Line("--weight w", seen, "--bounds capped.toml")}
+    weight = Line("--weight w", passes(entry, "sample_weight", "w"), "--bounds capped.toml")
+    return person(entry) | {"weight": weight}
 
 
 def promise(entry):
@@ -173,16 +175,15 @@ COMMANDS = {
         "quiet": Line("-q", hides("Wrote"), "-o out.tex"),
     }),
     "audit": ("audit --bounds bounds.toml --eps 0.4",
-              without(promise("audit"), "public") | unit("audit", weight=False) | {
+              without(promise("audit"), "public") | person("audit") | {
         "n_rows": Line("--n-rows 77", passes("audit", "n_rows", 77)),
-        "weight": Line("--weight w", WORKS, f"{SHORT_AUDIT} --bounds capped.toml"),
         "pairs": Line("--pairs 33", passes("audit", "pairs", 33)),
         "runs": Line("--runs 222", passes("audit", "runs", 222)),
         "confidence": Line("--confidence 0.9", passes("audit", "confidence", 0.9)),
         "seed": Line("--seed 5", passes("audit", "seed", 5)),
         "broken": Line("--broken", passes("audit", "broken", True)),
     }),
-    "plan": ("plan --bounds bounds.toml --n-rows 400 --eps 0.4", promise("plan") | unit("plan", weight=False)
+    "plan": ("plan --bounds bounds.toml --n-rows 400 --eps 0.4", promise("plan") | person("plan")
              | form("--target sick --public {}") | {
         "spellings": Line("--missing ?", passes("read_table", "form", question_mark),
                           "--target sick --public public.csv"),

@@ -15,7 +15,7 @@ from dplr.cli._options import (
     privacy_options,
     told,
 )
-from dplr.cli._units import check_cap, unit_options, units_of
+from dplr.cli._units import person_option
 
 
 @click.command(short_help="Try to prove the promise of a fit wrong, on made-up rows.")
@@ -25,7 +25,7 @@ from dplr.cli._units import check_cap, unit_options, units_of
     "quick.")  # fmt: skip
 @eps_option(required=True)
 @privacy_options
-@unit_options
+@person_option
 @click.option("--pairs", type=click.IntRange(min=20), default=300, show_default=True,
     help="Pairs of neighbours to try.")  # fmt: skip
 @click.option("--runs", type=click.IntRange(min=20), default=1000, show_default=True,
@@ -49,8 +49,7 @@ def audit(
     No data is read and nothing is spent: what is printed may be published. An audit can prove a promise wrong, never
     right. Exit code 1 where it did: please report it.
     """
-    with blamed(USAGE):
-        units = units_of(options)
+    person = options.pop("person")
     parameters = parameters_of({**options, "public": None})
     import dplr
 
@@ -58,9 +57,8 @@ def audit(
         with blamed(FILE):
             column_bounds = dplr.Bounds.from_toml(bounds)
         with blamed(USAGE):
-            check_cap(units.pop("sample_weight"), column_bounds)
             result = dplr.audit(
-                **parameters, **units, bounds=column_bounds, n_rows=n_rows, pairs=pairs, runs=runs,
+                **parameters, person=person, bounds=column_bounds, n_rows=n_rows, pairs=pairs, runs=runs,
                 confidence=confidence, seed=seed, broken=broken, progress=bars_wanted(None),
             )  # fmt: skip
     click.echo(visible(str(result)))

@@ -67,8 +67,7 @@ def check(
     if eps is None and (delta or (mechanism, aim) != (AUTO, AIMS[0])):
         raise Refused("`--eps` is required with --delta, --mechanism and --aim: they are of a fit.", USAGE)
     with told():
-        with blamed(USAGE):
-            units = units_of(units)
+        units = units_of(units)
         with blamed(FILE):
             column_bounds = dplr.Bounds.from_toml(bounds)
         with blamed(USAGE):

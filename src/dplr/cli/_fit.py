@@ -116,8 +116,7 @@ def fit(
     with blamed(FILE):
         files = named_files(data)
     check_model_output(output, overwrite, (*files, bounds, ledger_path, public))
-    with blamed(USAGE):
-        units = units_of(options)
+    units = units_of(options)
     target, column_bounds, parameters["fit_intercept"] = _subject(target, formula, bounds, parameters["fit_intercept"])
     ledger = payer(ledger_path, label, share)
     files = [table_file(path) for path in files]

@@ -22,7 +22,7 @@ from dplr.cli._options import (
     told,
 )
 from dplr.cli._tables import feature_kinds, read_table, target_kind
-from dplr.cli._units import check_cap, unit_options, units_of
+from dplr.cli._units import person_option
 from dplr.mechanisms import SHORTHANDS
 from dplr.problem.losses import LOSSES
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 @eps_option(required=False)
 @privacy_options
 @public_option
-@unit_options
+@person_option
 @click.option("--target", metavar="COLUMN", help="With --public or --sample: their target.")
 @curve_options
 @click.option("--ledger", "ledger_path", type=EXISTING, help="Also say whether this budget could pay.")
@@ -87,16 +87,19 @@ def plan(
         raise Refused("`--fits` is of what a ledger is asked: give --ledger too.", USAGE)
     with told():
         with blamed(USAGE):
-            units = units_of(simulation)
             if parameters["neighbouring"] == "replace_one" and n_rows is None and not (searched or lists):
                 raise ValueError("`--n-rows` is required with replace_one, where the number of records is public.")
         with blamed(FILE):
             column_bounds = dplr.Bounds.from_toml(bounds)
         tables = {name: _rows(path, name, target, column_bounds, model, form)
             for name, path in (("public", public), ("sample", simulation["sample"]))}  # fmt: skip
-        with blamed(USAGE):
-            check_cap(units.pop("sample_weight"), column_bounds)
-        facts = {**parameters, **units, "n_rows": n_rows, "bounds": column_bounds, "public": tables["public"]}
+        facts = {
+            **parameters,
+            "person": simulation.pop("person"),
+            "n_rows": n_rows,
+            "bounds": column_bounds,
+            "public": tables["public"],
+        }
         if curve or searched or intervals:
             goals: dict[str, Any] = {"interval" if intervals else "width": widths(target_width)} if searched else {}
             goals |= lists if intervals else {"error": target_error} if searched else {}

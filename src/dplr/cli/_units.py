@@ -14,28 +14,23 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+def person_option(function: Function) -> Function:
+    """The column of ids; the bounds may name it, and say how rows count."""
+    return click.option("--person", metavar="COLUMN", help="The column of the persons' ids, read as text: what is "
+        "protected is one person with all their rows. The number of records is then that of persons. The bounds may "
+        "say how many rows of a person count whole: rows_per_person = 2.")(function)  # fmt: skip
+
+
 def unit_options(function: Function) -> Function:
     """The columns of ids and of weights; the bounds may name them, and have the numbers."""
-    for option in (
-        click.option("--weight", metavar="COLUMN",
-            help="The column of the rows' weights; the bounds say what they are clipped to: weight = { max = 200 }."),
-        click.option("--person", metavar="COLUMN", help="The column of the persons' ids, read as text: what is "
-            "protected is one person with all their rows. The number of records is then that of persons. The bounds "
-            "may say how many rows of a person count whole: rows_per_person = 2."),
-    ):  # fmt: skip
-        function = option(function)
-    return function
+    cap = "The column of the rows' weights; the bounds say what they are clipped to: weight = { max = 200 }."
+    weight = click.option("--weight", metavar="COLUMN", help=cap)
+    return person_option(weight(function))
 
 
 def units_of(options: dict[str, Any]) -> dict[str, Any]:
     """The options of `unit_options`, taken out of others, as parameters of `dplr.fit`."""
     return {"person": options.pop("person"), "sample_weight": options.pop("weight")}
-
-
-def check_cap(weight: str | None, bounds: Bounds) -> None:
-    """Raise ValueError for weights without a cap, where no rows are read that would tell."""
-    if weight is not None and bounds.weight_max is None:
-        raise ValueError("`--weight` needs a cap in the bounds: weight = { max = 200 }.")
 
 
 def unit_kinds(units: dict[str, Any], bounds: Bounds) -> dict[str, Kind]:

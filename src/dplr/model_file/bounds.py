@@ -26,7 +26,8 @@ _TYPES = (
 def _weight(where: str, value: Any) -> dict[str, Any]:
     """The number to which weights are clipped, and their column where it has a name."""
     column = {"column": text} if isinstance(value, dict) and "column" in value else {}
-    return table(column | {"max": number(0.0, above=True)})(where, value)
+    values: dict[str, Any] = table(column | {"max": number(0.0, above=True)})(where, value)
+    return values
 
 
 _PRODUCTS = list_of(label_list(2, 2), 1)

@@ -56,7 +56,7 @@ def check_unit(values: dict[str, Any], bounds: Bounds | None, statement: Privacy
     unit, where = statement.unit, "model.statement.unit"
     numbers = with_numbers(None, unit.rows_per_person, unit.weight_max)
     declared = UnitDeclaration.of(unit.person, numbers, bounds)
-    if values["bounds"] is not None:  # which hold the numbers; those of the unit ball are the unit's alone
+    if bounds is not None and values["bounds"] is not None:  # they hold the numbers; the unit ball's are the unit's
         declared = replace(declared, rows_per_person=bounds.rows_per_person, weight_max=bounds.weight_max)
     if replace(declared, weight=None) != UnitDeclaration(unit.person, unit.rows_per_person, None, unit.weight_max):
         refuse(where, "must be that of the bounds", str(unit))
