@@ -46,7 +46,7 @@ def test_a_sample_of_all_faults_ends_with_the_same_bits_or_a_clear_error():
     ),
     (
         "driver paused", "objective", "ledger/reservation.py",
-        "if transactions.start_drawing(connection, self.token, self._holder, self._state) != self._count", "if False",
+        "if transactions.start_drawing(connection, self.token) != self._count", "if False",
         "released 1 times too often",
     ),
     (

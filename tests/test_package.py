@@ -176,11 +176,11 @@ def lines_of(node):
     return 0 if node is None else node.end_lineno - node.lineno + 1
 
 
-def test_files_have_at_most_450_lines_and_functions_60_without_their_docstring():
+def test_files_have_at_most_800_lines_and_functions_60_without_their_docstring():
     long = []
     for path in SOURCE.rglob("*.py"):
         text = path.read_text()
-        long += [path.name] if text.count("\n") > 450 else []
+        long += [path.name] if text.count("\n") > 800 else []
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.FunctionDef):
                 words = node.body[0] if ast.get_docstring(node) else None

@@ -63,7 +63,7 @@ def cells(design: str, model: str, n: int, d: int) -> Iterator[dict[str, Any]]:
     """Every mechanism, delta and eps on the same tables."""
     bounds = dplr.Bounds([(-1, 1)] * d, target=(-1, 1) if model == "linear" else (0, 1))
     samples = [(rows(design, model, n, d, 1001 * k), rows(design, model, HELD, d, 10**6 + k)) for k in range(TABLES)]
-    plain = {"mechanism": "fm", "ranges": "off"} if model == "linear" else {"mechanism": "none"}
+    plain = {"mechanism": dplr.FunctionalMechanism(ranges="off")} if model == "linear" else {"mechanism": "none"}
     bests, guesses = [], []
     for k, (_, (X, y)) in enumerate(samples):
         est = dplr.fit(*rows(design, model, MOST, d, 10**8 + k), model=model, eps=np.inf, bounds=bounds, **plain)

@@ -59,7 +59,7 @@ def error_of(table: Table, est: Any) -> float:
 def measured(table: Table, delta: float) -> Iterator[dict[str, Any]]:
     """Private fits of the rows themselves."""
     options = {"model": table.model, "bounds": table.bounds}
-    exact = {"mechanism": "fm", "ranges": "off"} if table.model == "linear" else {"mechanism": "none"}
+    exact = {"mechanism": dplr.FunctionalMechanism(ranges="off")} if table.model == "linear" else {"mechanism": "none"}
     non_private = error_of(table, dplr.fit(table.X, table.y, eps=math.inf, **exact, **options))
     y, held = np.asarray(table.y, float), np.asarray(table.held_y, float)
     guess = y.mean() if table.model == "linear" else float(y.mean() > 0.5)

@@ -46,7 +46,12 @@ def main(path):
     exact = columns @ np.linalg.lstsq(columns * roots[:, None], y * roots, rcond=None)[0]
 
     def error(**options):
-        options = {"model": "linear", "mechanism": "fm", "bounds": bounds, "ranges": "off", "delta": delta} | options
+        options = {
+            "model": "linear",
+            "mechanism": dplr.FunctionalMechanism(ranges="off"),
+            "bounds": bounds,
+            "delta": delta,
+        } | options
         fits = dplr.fit_many(X, y, eps=[eps], repeats=FITS, **options)
         away = [X.to_numpy() @ est.coef_ + est.intercept_ - exact for est in fits]  # predictions would be clipped
         return np.sqrt(np.average(np.square(away), axis=1, weights=weights).mean())

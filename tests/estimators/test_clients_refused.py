@@ -330,7 +330,9 @@ FOLDED = {
 @pytest.mark.parametrize("client", FOLDED)
 def test_folds_that_are_cut_by_labels_are_warned_of_and_others_not(data, client):
     X, y = data
-    with pytest.warns(dplr.PrivacyWarning, match=r"one label moves other rows .* Pass cv=KFold\(5\)") as said:
+    with pytest.warns(
+        dplr.PrivacyWarning, match=r"one label moves other rows .* Pass cv=KFold\(5, shuffle=True\)"
+    ) as said:
         FOLDED[client](CLASSIFIER, X, y, 3)
     assert {found.filename for found in said if found.category is dplr.PrivacyWarning} == {__file__}
     with warnings.catch_warnings(record=True) as said:

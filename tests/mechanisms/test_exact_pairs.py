@@ -13,6 +13,7 @@ import pytest
 import dplr
 from dplr.bounds.scaling import box_prep
 from dplr.mechanisms import drawing
+from dplr.mechanisms.noisy_gd import columns, descent
 from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import LOGISTIC, SQUARED
@@ -38,13 +39,9 @@ class History(Source):
         self.units.append(block.units)
         return np.ldexp(self._kept(total.integers(exponent + power, cells)).astype(np.float64), exponent)
 
-    def once(self, _, exact, noise):
-        noise()  # asks for it in units
+    def noisy(self, block, _, shape, exact):
+        self.units.append(block.units)
         return self._kept(exact())
-
-    def gaussian(self, variance, size):
-        self.units.append(variance)
-        return np.zeros(size, np.int64)
 
     def _kept(self, sums):
         self.sums.append(sums)
@@ -57,6 +54,8 @@ def histories(spec, plan, one, other):
         with pytest.MonkeyPatch.context() as patch:
             history = History(found[0] if found else None)
             patch.setattr(drawing, "noisy_cells", history.noisy_cells)
+            for steps in (columns, descent):
+                patch.setattr(steps, "noisy", history.noisy)
             spec.run(rows, [plan], history)
         found.append(history)
     return found

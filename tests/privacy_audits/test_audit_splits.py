@@ -14,7 +14,7 @@ def test_neighbours_that_are_kept_sorted_are_told_apart_by_at_most_eps(name):
     assert CASES[name](RUNS) <= EPS
 
 
-SPLITS = "noise/splits.py"
+NOISE = "noise/splits.py"
 BROKEN = [
     ("replace_one", "        keys = source.words(n)\n", "        keys = Source(5).words(n)\n"),
     ("add_remove", 'source.words(n), side="right")', 'Source(5).words(n), side="right")'),
@@ -24,5 +24,5 @@ BROKEN = [
 @pytest.mark.parametrize(("relation", "line", "broken"), BROKEN)
 def test_audit_is_red_on_a_broken_copy_whose_split_is_public(relation, line, broken, tmp_path):
     names = [f"{release} {relation}" for release in ("holdout", "search")]
-    for found in measure_on_a_patched_copy("splits_audit.py", names, RUNS, SPLITS, line, broken, tmp_path):
+    for found in measure_on_a_patched_copy("splits_audit.py", names, RUNS, NOISE, line, broken, tmp_path):
         assert found > 1.3 * EPS

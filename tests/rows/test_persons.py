@@ -53,7 +53,7 @@ def exact(m, k, w, cap, factor):
 @example([("a", 1 / 3, 1.0)] * 3, 1, 1.0)
 @example([("a", 0.7, 0.1)] * 7, 1, 0.7)
 @pytest.mark.filterwarnings("ignore::dplr.DataWarning")
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_a_weight_is_that_of_fractions_rounded_down_and_those_of_a_person_add_up_to_at_most_1(rows, k, cap):
     ids, given_weights, factors = (list(column) for column in zip(*rows, strict=True))
     found = weights_of(len(rows), ids, k, given_weights if cap else None, cap, np.array(factors))

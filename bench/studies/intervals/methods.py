@@ -48,8 +48,8 @@ class Noise:
 
 def planned(design: Design, n: int, eps: float, delta: float) -> Noise:
     """The noise of the functional mechanism: Laplace for delta = 0, Gaussian for delta > 0."""
-    spec = dplr.FunctionalMechanism(noise="gaussian")
-    facts = {"bounds": design.bounds, "model": "linear", "mechanism": spec, "ranges": "off"}
+    spec = dplr.FunctionalMechanism(noise="gaussian", ranges="off")
+    facts = {"bounds": design.bounds, "model": "linear", "mechanism": spec}
     plan = dplr.plan(n_rows=n, eps=eps, delta=delta, **facts)
     geometry, released, q = plan.problem.geometry, plan.statement.released, len(design.coef)
     cells, tied = np.zeros((q, q)), np.zeros(q)

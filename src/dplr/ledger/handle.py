@@ -333,7 +333,7 @@ class Ledger(Recovery):
         >>> ledger = dplr.Ledger(os.path.join(tempfile.mkdtemp(), "budget"), eps=1.0)
         >>> X = np.linspace(-0.9, 0.9, 300).reshape(100, 3)
         >>> with ledger.keeping(dplr.model_file.encode_model) as held:
-        ...     est = dplr.fit(X, X[:, 0] > 0, eps=0.4, mechanism="fm", bounds=[(-1, 1)] * 3, ledger=held)
+        ...     est = dplr.fit(X, X[:, 0] > 0, eps=0.4, mechanism="fm", ledger=held)
         ...     ledger.kept()  # save the model here
         [1]
         >>> ledger.kept()

@@ -1,7 +1,4 @@
-"""The functional mechanism (Zhang et al. 2012): noise on the coefficients of the polynomial objective, once.
-
-Proofs and constants: functional.md.
-"""
+"""The functional mechanism (Zhang et al. 2012): noise on a polynomial objective, once. Proofs: functional.md."""
 
 from __future__ import annotations
 
@@ -86,8 +83,7 @@ class FunctionalMechanism(Tabled, Refitting):
         Where a delta was asked for, `"smaller"` takes pure noise if it is smaller than Gaussian noise: then the release
         has no delta. `"gaussian"` keeps Gaussian noise, of which many releases cost less together.
     ranges : {"auto", "on", "off"}, default="auto"
-        Whether numbers are clipped to narrower ranges, released first for a share of eps, as in
-        `ObjectivePerturbation`.
+        Whether numbers are clipped to ranges that are released first, as in `ObjectivePerturbation`.
 
     Raises
     ------
@@ -105,7 +101,6 @@ class FunctionalMechanism(Tabled, Refitting):
     --------
     dplr.fit : Takes it as `mechanism`; its shorthand is `"fm"`.
     dplr.release_moments : The moments of a table, for many models.
-    dplr.ObjectivePerturbation : What `mechanism="auto"` mostly takes without a delta.
 
     References
     ----------
