@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import dplr
+from declared_units import declared
 from dplr.bounds.scaling import ball_prep
 from dplr.rows import chosen
 from dplr.rows.queries.moments import Moments
@@ -83,7 +84,7 @@ def test_a_stream_leaves_the_filters_of_warnings_to_the_process(table, name, ins
     monkeypatch.setattr(f"dplr.rows.streams.{inside}", noted)
     with warnings.catch_warnings(record=True):
         filters = tuple(warnings.filters)
-        dplr.fit(parts_of(table, 7), "old", bounds=FAR, eps=1.0, **FITS[name])
+        dplr.fit(parts_of(table, 7), "old", **declared({"bounds": FAR, "eps": 1.0} | FITS[name]))
     assert set(noted.filters) == {filters}
 
 
