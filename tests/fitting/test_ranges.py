@@ -575,6 +575,17 @@ def test_a_report_reads_the_ranges_of_a_model():
     assert_array_equal(model.reach, list(est.ranges_.values()))
 
 
+def test_a_prediction_clips_as_the_fit_did():
+    X, y = table(5_000)
+    bounds = dplr.Bounds(NUMBERS.layout.pairs)
+    est = dplr.fit(X, y > 20, eps=3.0, mechanism=dplr.ObjectivePerturbation(ranges="on"), bounds=bounds)
+    low, high = est.ranges_["column 0"]
+    rows = np.tile(np.array(bounds.layout.pairs)[:, 0], (3, 1))
+    beyond = rows.copy()
+    rows[:, 0], beyond[:, 0] = [low, high, high], [-1.0, high, 1e9]
+    assert_array_equal(est.decision_function(beyond), est.decision_function(rows))
+
+
 def test_labels_may_have_ranges_too():
     X, y = table(20_000)
     est = dplr.fit(

@@ -61,6 +61,15 @@ class Prep:
         low, high = declared if self.limits is None else self.limits
         return np.where(np.isfinite(low), low, declared[0]), np.where(np.isfinite(high), high, declared[1])
 
+    def counted(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Rows (n, d) as the fit counted such rows, in the user's units and not rounded: for predictions.
+
+        Every number is clipped to its bounds or its narrower range; without bounds a row outside the unit ball counts
+        as the nearest point of the ball.
+        """
+        ends = self.ends
+        return in_unit_ball(rows) if ends is None else np.clip(rows, *ends)
+
     @property
     def _log_offset(self) -> float:
         """The log-rate of coefficients of 0: see `log_offset`; 0 without an intercept, and for other links."""
