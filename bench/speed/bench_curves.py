@@ -14,8 +14,9 @@ from dplr.rows.tables import encoder as encoders
 
 N, COLUMNS = 100_000, 8
 BOUNDS = dplr.Bounds({f"c{j}": (0, 100) for j in range(COLUMNS)}, target=(-50, 300))
-# Mechanism -> its delta, and the largest ratio.
-FITS = {"fm": (0.0, 8.0), "objective": (0.0, 11.0), "output": (0.0, 11.0), "ngd": (1e-6, 13.0)}
+# Mechanism -> its delta, and the largest ratio. ngd: 11 to 13 on a processor of 2022, 20 to 25 on one of 2024, whose
+# fit with lines takes half the time.
+FITS = {"fm": (0.0, 8.0), "objective": (0.0, 11.0), "output": (0.0, 11.0), "ngd": (1e-6, 27.0)}
 
 
 def frame():

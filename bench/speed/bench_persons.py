@@ -1,4 +1,7 @@
-"""What does it cost to know persons by their ids, against NumPy's numbers of integers by sorting?"""
+"""What does it cost to know persons by their ids, against NumPy's order of integers by a stable sort?
+
+A stable sort runs the same instructions on every processor; `numpy.unique` is three times as fast on one with AVX-512.
+"""
 
 import numpy as np
 import pandas as pd
@@ -21,21 +24,25 @@ def weights(person, w=None):
     return row_weights(N, person, 1, w, None if w is None else 2.0, None)
 
 
-@pytest.mark.benchmark(group="weights of persons against numpy.unique of integers")
-@pytest.mark.parametrize(("kind", "limit"), [("int64", 0.3), ("float64", 0.55)])
+def by_sorting(numbers):
+    return np.argsort(numbers, kind="stable")
+
+
+@pytest.mark.benchmark(group="weights of persons against a stable sort of integers")
+@pytest.mark.parametrize(("kind", "limit"), [("int64", 0.2), ("float64", 0.45)])
 def test_ids_that_are_numbers(slower_than, numbers, kind, limit):
     ids = numbers.astype(kind)
-    slower_than(lambda: weights(ids), lambda: np.unique(numbers, return_inverse=True), limit)
+    slower_than(lambda: weights(ids), lambda: by_sorting(numbers), limit)
 
 
-@pytest.mark.benchmark(group="weights of persons against numpy.unique of integers")
+@pytest.mark.benchmark(group="weights of persons against a stable sort of integers")
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_ids_that_are_texts_cost_less_than_sorting_integers(slower_than, numbers, library):
     ids = LIBRARIES[library]([f"P{number:012d}" for number in numbers.tolist()])
-    slower_than(lambda: weights(ids), lambda: np.unique(numbers, return_inverse=True), 0.85)
+    slower_than(lambda: weights(ids), lambda: by_sorting(numbers), 0.6)
 
 
-@pytest.mark.benchmark(group="weights of persons against numpy.unique of integers")
+@pytest.mark.benchmark(group="weights of persons against a stable sort of integers")
 def test_weights_of_rows_and_persons(slower_than, numbers):
     w = np.random.default_rng(1).uniform(0, 1.9, N)
-    slower_than(lambda: weights(numbers, w), lambda: np.unique(numbers, return_inverse=True), 0.6)
+    slower_than(lambda: weights(numbers, w), lambda: by_sorting(numbers), 0.3)
