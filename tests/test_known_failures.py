@@ -13,7 +13,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.model_selection import KFold, cross_val_score
 
 import dplr
-from dplr import auditing
+from dplr.auditor import search
+from dplr.auditor.density import Logistic
 from dplr.estimators import _base
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms import ObjectivePerturbation
@@ -98,12 +99,12 @@ def test_no_density_ratio_exceeds_eps_with_an_intercept(calibration, relation):
     problem = Problem(LOGISTIC, Geometry(1, intercept=0.5), relation, 1, 1.0, ())
     plan = ObjectivePerturbation(calibration=calibration, cut=None).plan(problem, 1.0, 0.0)
     ridge, scale = plan.settings.ridge, plan.statement.noise_scale
-    options = {"loss": auditing.Logistic(), "ridge": ridge, "neighbouring": relation, "iota": 0.5, "pairs": 20_000}
-    worst = auditing.search(1, scale=scale, **options).log_ratio
+    options = {"loss": Logistic(), "ridge": ridge, "neighbouring": relation, "iota": 0.5, "pairs": 20_000}
+    worst = search(1, scale=scale, **options).log_ratio
     assert worst <= (plan.statement.eps - 2**-8) * (1 + 1e-7)
     # and the search would see an intercept that was left out of the norm of a row
     if calibration == "tight" and relation == Neighbouring.ADD_REMOVE:  # where the bound is easy to reach
-        assert auditing.search(1, scale=scale / math.sqrt(1.25), **options).log_ratio > plan.statement.eps
+        assert search(1, scale=scale / math.sqrt(1.25), **options).log_ratio > plan.statement.eps
 
 
 def test_sparse_input_is_refused_with_a_clear_error(entropy):

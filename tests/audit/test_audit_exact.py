@@ -7,20 +7,11 @@ import numpy as np
 import pytest
 from scipy import optimize, special, stats
 
-from dplr.auditing import (
-    HuberSVM,
-    Logistic,
-    SoftHuber,
-    SoftLogistic,
-    eps_lower_bound,
-    gaussian_eps,
-    hockey_stick,
-    log_density,
-    log_density_ratio,
-    minimiser,
-    mu_lower_bound,
-    search,
-)
+from dplr.auditor import log_density_ratio, search
+from dplr.auditor.density import Logistic, log_density, minimiser
+from dplr.auditor.sampled import eps_lower_bound, gaussian_eps, mu_lower_bound
+from hockey_sticks import hockey_stick
+from margin_losses import HuberSVM, SoftHuber, SoftLogistic
 
 LOGISTIC = Logistic()
 SOFT = [SoftLogistic(0.3), SoftLogistic(0.9), SoftLogistic(1.0), SoftHuber(0.2), SoftHuber(2.0)]

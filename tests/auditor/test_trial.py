@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
-from dplr.auditing import Logistic, SoftLogistic, log_density_ratio
+from dplr.auditor import log_density_ratio
+from dplr.auditor.density import Logistic
 from dplr.auditor.neighbours import Pair, Record
 from dplr.auditor.trial import Duel, Trial
 from dplr.estimators import estimator_of
 from dplr.mechanisms import FunctionalMechanism, ObjectivePerturbation, OutputPerturbation
+from margin_losses import SoftLogistic
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

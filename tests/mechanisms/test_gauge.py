@@ -11,7 +11,8 @@ import pytest
 from scipy import stats
 
 import dplr
-from dplr.auditing import HuberSVM, Logistic, SoftHuber, SoftLogistic, log_density, log_density_ratio, search
+from dplr.auditor import log_density_ratio, search
+from dplr.auditor.density import Logistic, log_density
 from dplr.bounds.scaling import layout_prep
 from dplr.mechanisms.perturbation.noise import soft_logistic_loss
 from dplr.mechanisms.perturbation.ridge import gauge_deviations, gauge_ridges
@@ -20,6 +21,7 @@ from dplr.problem.geometry import Geometry
 from dplr.problem.losses import LOGISTIC, soft_huber, soft_logistic
 from dplr.rows import ArrayRows
 from dplr.rows.queries.losses import LossGradient
+from margin_losses import HuberSVM, SoftHuber, SoftLogistic
 
 BOUNDS = dplr.Bounds({"a": (-1, 1), "b": {"levels": ["u", "v", "w"]}, "c": (0, 10)})
 UNCUT = dplr.ObjectivePerturbation(cut=None)

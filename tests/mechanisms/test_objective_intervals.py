@@ -13,7 +13,7 @@ from scipy import optimize, special
 
 import dplr
 from declared_units import declared
-from dplr.auditing import eps_lower_bound
+from dplr.auditor.sampled import eps_lower_bound
 from dplr.bounds.scaling import box_prep
 from dplr.inference.intervals import intervals
 from dplr.inference.sampling import positive_part

@@ -11,7 +11,6 @@ from sklearn.linear_model import LogisticRegression as ScikitLogisticRegression
 
 import dplr
 import fits as fitting
-from dplr.auditing import SoftHuber, SoftLogistic
 from dplr.bounds.scaling import ball_prep
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms.perturbation import minimisation as erm
@@ -25,6 +24,7 @@ from dplr.problem.losses import LOGISTIC, SQUARED, huber_svm
 from dplr.problem.problem import Problem
 from dplr.rows import ArrayRows
 from dplr.solvers.certificate import NotCertified, fine_rounding_bound, gradient_rounding_bound
+from margin_losses import SoftHuber, SoftLogistic
 
 LOSSES = [LOGISTIC, huber_svm(0.5)]
 UNCUT = dplr.ObjectivePerturbation(cut=None)

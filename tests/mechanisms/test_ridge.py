@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dplr
-from dplr.auditing import Logistic, minimiser
+from dplr.auditor.density import Logistic, minimiser
 from dplr.mechanisms.perturbation.noise import largest_noise_eps, logistic_loss, rank_one_loss
 from dplr.mechanisms.perturbation.ridge import noise_norm, objective_ridge, output_ridge
 from dplr.problem.losses import LOGISTIC, huber_svm

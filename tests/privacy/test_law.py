@@ -116,7 +116,7 @@ def readings_of_words(source):
 def test_no_code_reads_the_words_of_a_law():
     planted = '"Gaussian" in block.law\nlaw.startswith("gauge")\nblock.law == "none"\nlaw is Law.NONE\nlaw.gaussian'
     assert set(readings_of_words(planted)) == {1, 2, 3}
-    audit = SOURCE / "auditing"  # densities have a vocabulary of their own, for what is not released by dplr
-    paths = [path for path in SOURCE.rglob("*.py") if audit not in path.parents]
+    density = SOURCE / "auditor" / "density.py"  # has a vocabulary of its own, for what is not released by dplr
+    paths = [path for path in SOURCE.rglob("*.py") if path != density]
     assert len(paths) > 200
     assert {str(path): lines for path in paths if (lines := list(readings_of_words(path.read_text("utf-8"))))} == {}

@@ -14,7 +14,7 @@ import numpy as np
 
 import dplr
 from dplr import baselines
-from dplr.auditing import eps_lower_bound
+from dplr.auditor.sampled import eps_lower_bound
 from dplr.baselines import _base
 from dplr.noise import Source
 

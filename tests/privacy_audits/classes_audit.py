@@ -12,13 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from dplr.auditing import Logistic, SoftLogistic, log_density
+from dplr.auditor.density import Logistic, log_density
 from dplr.fitting.one_vs_rest import plan_models
 from dplr.mechanisms import ObjectivePerturbation
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import LOGISTIC
 from dplr.problem.problem import Problem
+from margin_losses import SoftLogistic
 
 ADDED, REPLACED = Neighbouring.ADD_REMOVE, Neighbouring.REPLACE_ONE
 # Losses are rounded down to a grid of this share of eps: what is found is never above the truth.

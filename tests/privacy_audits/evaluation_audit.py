@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dplr.auditing import eps_lower_bound
+from dplr.auditor.sampled import eps_lower_bound
 from dplr.evaluation.grids import ClassGrid, ErrorGrid, ScoreGrid
 from dplr.evaluation.law import is_counted, plan_evaluation
 from dplr.evaluation.pair import DecisionPair, ErrorPair

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dplr.auditing import Logistic, SoftHuber, SoftLogistic, hockey_stick
+from dplr.auditor.density import Logistic
 from dplr.mechanisms import ObjectivePerturbation
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import LOGISTIC, SQUARED
 from dplr.problem.problem import Problem
+from hockey_sticks import hockey_stick
+from margin_losses import SoftHuber, SoftLogistic
 
 # The share of eps that pays for the solver's tolerance, which the exact minimiser does not need.
 TOLERANCE_SHARE = 2.0**-8

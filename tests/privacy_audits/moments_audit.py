@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import dplr
-from dplr.auditing import eps_lower_bound, gaussian_eps, mu_lower_bound
+from dplr.auditor.sampled import eps_lower_bound, gaussian_eps, mu_lower_bound
 from dplr.bounds.scaling import layout_prep
 from dplr.mechanisms.drawing import noisy_blocks
 from dplr.moments.law import cells, plan_release

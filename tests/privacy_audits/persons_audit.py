@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 import fits as fitting
-from dplr.auditing import Logistic, eps_lower_bound, gaussian_eps, mu_lower_bound
+from dplr.auditor.density import Logistic
+from dplr.auditor.sampled import eps_lower_bound, gaussian_eps, mu_lower_bound
 from dplr.bounds.scaling import ball_prep, box_prep
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms import NoisyGradientDescent, ObjectivePerturbation, OutputPerturbation, ScoreRelease

@@ -13,7 +13,8 @@ import numpy as np
 
 import dplr
 import fits as fitting
-from dplr.auditing import Logistic, SoftHuber, SoftLogistic, eps_lower_bound, gaussian_eps, mu_lower_bound
+from dplr.auditor.density import Logistic
+from dplr.auditor.sampled import eps_lower_bound, gaussian_eps, mu_lower_bound
 from dplr.bounds.scaling import ball_prep, box_prep, layout_prep
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms import ObjectivePerturbation, OutputPerturbation
@@ -23,6 +24,7 @@ from dplr.problem.geometry import GRID
 from dplr.problem.losses import LOGISTIC, SQUARED, smoothed_hinge
 from dplr.problem.problem import Problem
 from dplr.rows import ArrayRows
+from margin_losses import SoftHuber, SoftLogistic
 
 
 @dataclass(frozen=True)

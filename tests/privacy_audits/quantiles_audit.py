@@ -16,7 +16,7 @@ import pandas as pd
 
 import dplr
 from declared_units import declared
-from dplr.auditing import eps_lower_bound
+from dplr.auditor.sampled import eps_lower_bound
 from dplr.quantiles import selection
 from dplr.quantiles.law import OUTSIDE, UNITS
 from dplr.quantiles.levels import frequent_texts

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 
 from dplr._kit.progress import silent
-from dplr.auditing import eps_lower_bound
+from dplr.auditor.sampled import eps_lower_bound
 from dplr.bounds.scaling import box_prep
 from dplr.fitting import ranges
 from dplr.fitting import run as fitting

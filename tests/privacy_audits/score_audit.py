@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import fits as fitting
-from dplr.auditing import gaussian_eps, mu_lower_bound
+from dplr.auditor.sampled import gaussian_eps, mu_lower_bound
 from dplr.bounds.scaling import ball_prep
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms import ScoreRelease

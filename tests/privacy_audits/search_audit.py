@@ -16,7 +16,7 @@ import warnings
 import numpy as np
 
 import dplr
-from dplr.auditing import eps_lower_bound
+from dplr.auditor.sampled import eps_lower_bound
 from dplr.estimators import _search, _trials
 from dplr.fitting import search as planning
 from dplr.noise import Source

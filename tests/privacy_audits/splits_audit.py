@@ -11,7 +11,7 @@ import warnings
 import numpy as np
 
 import dplr
-from dplr.auditing import eps_lower_bound
+from dplr.auditor.sampled import eps_lower_bound
 
 EPS, ROWS = 1.0, 4_000
 VALUES = np.resize([1.0, -1.0], ROWS)  # of rows that are sorted by another, private column

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 
 import dplr
-from dplr.auditing import eps_lower_bound
+from dplr.auditor.sampled import eps_lower_bound
 from dplr.bounds.scaling import ball_prep
 from dplr.mechanisms.perturbation import hessian, squares
 from dplr.noise import Source

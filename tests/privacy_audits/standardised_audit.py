@@ -13,7 +13,7 @@ import numpy as np
 
 import dplr
 import fits as fitting
-from dplr.auditing import gaussian_eps, mu_lower_bound
+from dplr.auditor.sampled import gaussian_eps, mu_lower_bound
 from dplr.bounds.scaling import box_prep, layout_prep
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms import NoisyGradientDescent

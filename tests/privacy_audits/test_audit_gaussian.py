@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from dplr.auditing import hockey_stick
 from dplr.mechanisms import ObjectivePerturbation
 from gaussian_audit import ADDED, CASES, REPLACED, TOLERANCE_SHARE, Case, measure
+from hockey_sticks import hockey_stick
 from patched_copy import measure_on_a_patched_copy
 
 # Shares of delta that are reached: add/remove is attained where one sign is possible, or both are. With a ridge below

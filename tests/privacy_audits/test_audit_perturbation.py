@@ -14,12 +14,15 @@ import numpy as np
 import pytest
 
 import dplr
-from dplr.auditing import HuberSVM, Logistic, SoftHuber, SoftLogistic, hockey_stick, search
+from dplr.auditor import search
+from dplr.auditor.density import Logistic
 from dplr.mechanisms import ObjectivePerturbation, OutputPerturbation
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import LOGISTIC, SQUARED, huber_svm
 from dplr.problem.problem import Problem
+from hockey_sticks import hockey_stick
+from margin_losses import HuberSVM, SoftHuber, SoftLogistic
 from patched_copy import measure_on_a_patched_copy
 from perturbation_audit import CASES, measure
 

@@ -14,7 +14,7 @@ import dplr
 import own_losses
 import reference
 from dplr._core import cpu_paths
-from dplr.auditing import search
+from dplr.auditor import search
 from dplr.bounds.scaling import ball_prep, layout_prep
 from dplr.mechanisms import ObjectivePerturbation, OutputPerturbation
 from dplr.privacy.guarantees import Neighbouring

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dplr
-from dplr.auditing import search
+from dplr.auditor import search
 from dplr.baselines import DPME
 from dplr.evaluation import Evaluation, LabelEvaluation, Measure
 from dplr.typing import BoundsLike

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dplr.auditing import Logistic, minimiser
+from dplr.auditor.density import Logistic, minimiser
 from dplr.utility import excess_risk, expected_excess_risk, expected_sample_size, noise_norm_quantile, sample_size
 
 MECHANISMS = ["objective", "output"]

@@ -11,7 +11,9 @@ from scipy import optimize, special, stats
 import dplr
 from bench.papers import errata
 from bench.papers.errata import Erratum
-from dplr import auditing, utility
+from dplr import utility
+from dplr.auditor import log_density_ratio
+from dplr.auditor.density import Logistic, log_density, minimiser
 
 # One row (x = 1, y = +1) against one row (x = 0), and many places where the coefficient may lie.
 _ONE, _NONE = ([[1.0]], [1.0]), ([[0.0]], [1.0])
@@ -33,7 +35,7 @@ def moved() -> float:
     X[:, -1] = [[math.sqrt(1 - s * s), s], [-math.sqrt(1 - s * s), s]]
     y = np.full((2, n), -1.0)
     y[:, -1] = 1.0
-    first, second = auditing.minimiser(X, y, loss=auditing.Logistic(), ridge=ridge)
+    first, second = minimiser(X, y, loss=Logistic(), ridge=ridge)
     return float(np.linalg.norm(first - second)) / (2 / ridge)
 
 
@@ -42,16 +44,14 @@ def all_directions() -> float:
     angles, ridge = np.linspace(0, 2 * math.pi, 721), 1.0
     coefs = np.concatenate([radius * np.stack([np.cos(angles), np.sin(angles)], axis=1) for radius in (1, 10, 100)])
     data: list[Any] = [[[1.0, 0.0]], [1.0], [[1.0, 0.0]], [-1.0]]
-    ratios = auditing.log_density_ratio(
-        *data, coefs, loss=auditing.Logistic(), ridge=ridge, scale=2 / ridge, mechanism="output"
-    )
+    ratios = log_density_ratio(*data, coefs, loss=Logistic(), ridge=ridge, scale=2 / ridge, mechanism="output")
     return float(np.abs(ratios).max())
 
 
 def printed_loss(eps: float, ridge: float) -> float:
     """The largest log density ratio of Algorithm 2 as printed, on one row against none."""
     w = np.linspace(-5, 5, 200_001)[:, None]
-    ratios = auditing.log_density_ratio(*_ONE, *_NONE, w, loss=auditing.Logistic(), ridge=ridge, scale=2 / eps)
+    ratios = log_density_ratio(*_ONE, *_NONE, w, loss=Logistic(), ridge=ridge, scale=2 / eps)
     return float(np.abs(ratios).max())
 
 
@@ -59,7 +59,7 @@ def event() -> float:
     """Log ratio of the probabilities of |w| <= 0.67 at eps = 1, n lambda = 0.01."""
     w = np.linspace(-0.67, 0.67, 20_001)[:, None]
     shares = [
-        np.trapezoid(np.exp(auditing.log_density(*data, w, loss=auditing.Logistic(), ridge=0.01, scale=2.0)), w[:, 0])
+        np.trapezoid(np.exp(log_density(*data, w, loss=Logistic(), ridge=0.01, scale=2.0)), w[:, 0])
         for data in (_ONE, _NONE)
     ]
     return float(abs(math.log(shares[0] / shares[1])))
@@ -87,8 +87,8 @@ def minimiser_moves() -> float:
         X /= np.linalg.norm(X, axis=2, keepdims=True)
         y, b = rng.choice([-1.0, 1.0], size=(200, 20)), rng.normal(size=(200, 3)) * 10 ** rng.uniform(-1, 3, (200, 1))
         # b.w + ridge ||w||^2 / 2 is ridge ||w - w0||^2 / 2 with w0 = -b / ridge, up to a constant.
-        plain = auditing.minimiser(X, y, loss=auditing.Logistic(), ridge=ridge)
-        pulled = auditing.minimiser(X, y, loss=auditing.Logistic(), ridge=ridge, w0=-b / ridge)
+        plain = minimiser(X, y, loss=Logistic(), ridge=ridge)
+        pulled = minimiser(X, y, loss=Logistic(), ridge=ridge, w0=-b / ridge)
         moves = np.linalg.norm(plain - pulled, axis=1) * ridge / np.linalg.norm(b, axis=1)
         largest = max(largest, float(moves.max()))
     return largest

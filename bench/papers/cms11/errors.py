@@ -10,7 +10,8 @@ import numpy as np
 import dplr
 from bench.papers import errata
 from bench.papers.errata import Erratum
-from dplr import auditing
+from dplr.auditor import log_density_ratio
+from dplr.auditor.density import Logistic
 
 CURVATURE = 0.25
 
@@ -71,9 +72,7 @@ def loss_of_long_rows(radius: float, eps: float, ridge: float) -> float:
     noise_eps = printed_noise_eps(eps, ridge / radius)
     one, none = ([[radius]], [1.0]), ([[0.0]], [1.0])
     w = np.linspace(-5, 5, 20_001)[:, None] / radius
-    ratios = auditing.log_density_ratio(
-        *one, *none, w, loss=auditing.Logistic(), ridge=ridge, scale=2 * radius / noise_eps
-    )
+    ratios = log_density_ratio(*one, *none, w, loss=Logistic(), ridge=ridge, scale=2 * radius / noise_eps)
     return float(np.abs(ratios).max())
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import dplr
 from bench.papers import errata
 from bench.papers.errata import Erratum
-from dplr import auditing
+from dplr.auditor.sampled import eps_lower_bound, gaussian_eps
 
 ROWS, DELTA, AUDITED = 400, 1e-5, 1_000
 
@@ -22,7 +22,7 @@ def classical(eps: float, factor: float = 2.0) -> float:
 
 def really(deviation: float, steps: int = 1) -> float:
     """The eps that steps with noise of this deviation cost at a sensitivity of 1."""
-    return auditing.gaussian_eps(math.sqrt(steps) / deviation, DELTA)
+    return gaussian_eps(math.sqrt(steps) / deviation, DELTA)
 
 
 def printed(steps: int) -> dplr.NoisyGradientDescent:
@@ -50,7 +50,7 @@ def audited() -> float:
             X, y, eps=[1.0], repeats=AUDITED, delta=DELTA, mechanism=printed(1), fit_intercept=False, rng=seed
         )
         scores.append([round(est.coef_[0, 1], 9) for est in fits])
-    return auditing.eps_lower_bound(*scores, delta=DELTA)
+    return eps_lower_bound(*scores, delta=DELTA)
 
 
 def log_loss(sign: float) -> float:

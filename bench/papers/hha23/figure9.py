@@ -13,7 +13,7 @@ from bench.papers import drawing, pages
 from bench.papers.figure import Cell, Figure, Row
 from bench.papers.hha23 import descents
 from bench.papers.hha23.descents import CORRECT, DATA, DELTA, PRINTED, STARTS, STEPS, TRUE_EPS, TWIN
-from dplr import auditing
+from dplr.auditor.sampled import gaussian_eps
 
 # Deviation of the noise of one step, over the clip.
 SIGMAS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
@@ -23,7 +23,7 @@ def asked(variant: str, sigma: float, n_rows: int) -> float:
     """The eps at which a variant has that noise."""
     if variant == PRINTED:  # the classical formula for 2C/n, in each step
         return 2 / n_rows * math.sqrt(2 * math.log(1.25 / DELTA)) / sigma
-    return auditing.gaussian_eps(2 * math.sqrt(STEPS) / sigma, DELTA)
+    return gaussian_eps(2 * math.sqrt(STEPS) / sigma, DELTA)
 
 
 def cells() -> list[Cell]:

@@ -15,9 +15,9 @@ from dplr._kit.validation import check_count, check_eps, check_flag, real_number
 from dplr.auditor.evidence import evidence_of
 from dplr.auditor.neighbours import Record, pool_of
 from dplr.auditor.result import Audit, audit_of
-from dplr.auditor.search import Worst, worst_pair
 from dplr.auditor.trial import Trial
 from dplr.auditor.twins import twins_of
+from dplr.auditor.worst import Worst, worst_pair
 from dplr.bounds.coding import coded_bounds
 from dplr.bounds.declared import with_numbers
 from dplr.bounds.kinds import Levels
@@ -92,7 +92,7 @@ def audit(
     See Also
     --------
     dplr.plan : The promise itself.
-    dplr.auditing : Density ratios and bounds for audits of your own.
+    dplr.auditor.search : The worst pair of neighbours for output and objective perturbation, by exact densities.
 
     References
     ----------

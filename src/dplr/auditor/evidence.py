@@ -10,9 +10,9 @@ import numpy as np
 from dplr._kit.progress import Track
 from dplr.auditor.noise import NoiseCheck, check_noise
 from dplr.auditor.scores import Scores, lower_bound, scores_of
-from dplr.auditor.search import eps_of
 from dplr.auditor.trace import NoiseDiffers, ReleaseDiffers
 from dplr.auditor.trial import Duel
+from dplr.auditor.worst import eps_of
 from dplr.privacy.statement import PrivacyStatement
 
 _ROUNDING = 1e-9  # of an exact loss, in parts of eps

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.progress import Track
-from dplr.auditing import eps_lower_bound, gaussian_eps, mu_lower_bound
+from dplr.auditor.sampled import eps_lower_bound, gaussian_eps, mu_lower_bound
 from dplr.auditor.trace import Draw
 from dplr.auditor.trial import Duel
 from dplr.privacy.guarantees import Gaussian

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.progress import silent
-from dplr.auditing._density import log_noise
+from dplr.auditor.density import log_noise
 from dplr.auditor.neighbours import Pair, Table
 from dplr.auditor.trace import Draw, ReleaseDiffers, Tracing
 from dplr.bounds.declared import Bounds

@@ -108,7 +108,7 @@ class Gaussian:
 
     See Also
     --------
-    dplr.auditing.gaussian_eps : The eps that mu implies at a delta.
+    dplr.privacy.PrivacyStatement : Has the eps that mu implies at a delta.
 
     References
     ----------

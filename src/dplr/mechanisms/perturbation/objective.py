@@ -104,7 +104,7 @@ class ObjectivePerturbation(Tabled):
     --------
     dplr.fit : Takes it as `mechanism`; its shorthand is `"objective"`.
     dplr.ScoreRelease : Log odds with intervals, for delta > 0.
-    dplr.auditing.log_density : The exact density of what it releases.
+    dplr.auditor.log_density_ratio : The exact privacy loss of what it releases.
 
     References
     ----------

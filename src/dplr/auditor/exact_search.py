@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dplr._kit.validation import check_choice, check_count, real_number, sentence
-from dplr.auditing._density import Body, log_density_ratio
-from dplr.auditing._losses import Array, MarginLoss
+from dplr.auditor.density import Array, Body, MarginLoss, log_density_ratio
 from dplr.privacy.guarantees import Neighbouring
 
 # This share of the pairs is drawn at random; the rest are children of the worst ones so far.
@@ -45,12 +44,19 @@ class WorstPair:
 
     See Also
     --------
-    dplr.auditing.search : Finds it.
+    dplr.auditor.search : Finds it.
 
     Examples
     --------
-    >>> from dplr.auditing import Logistic, search
-    >>> found = search(1, loss=Logistic(), ridge=2.0, scale=2.0, pairs=1000)
+    >>> import numpy as np
+    >>> from dplr.auditor import search
+    >>> class Squared:
+    ...     def residual(self, margin, y):
+    ...         return margin - y
+    ...
+    ...     def weight(self, margin, y):
+    ...         return np.ones_like(margin)
+    >>> found = search(1, loss=Squared(), ridge=2.0, scale=2.0, pairs=1000)
     >>> found.pairs >= 1000, found.coef.shape
     (True, (1,))
     """
@@ -137,7 +143,7 @@ def search(
 ) -> WorstPair:
     """Search neighbouring data sets, releases and public coefficients for the largest log density ratio.
 
-    The noise is of the law "gamma", or "gauge" with a `body` (a Gaussian's log ratio has no bound; see `hockey_stick`).
+    The noise is of the law "gamma", or "gauge" with a `body` (a Gaussian's log ratio has no bound).
     A third of the pairs is random, with rows on and inside the sphere and coefficients of norms from e^-3 to e^8; the
     others are random changes of the 100 worst ones so far. What it finds is a lower bound of eps, with the pair as its
     proof.
@@ -146,12 +152,12 @@ def search(
     ----------
     d : int
         Columns of X, without the intercept.
-    loss : dplr.auditing.MarginLoss
-        The loss.
+    loss : object with methods residual and weight
+        First and second derivative of the loss, as in `log_density_ratio`.
     ridge : float or array-like of shape (d,)
         Lam > 0 of the sum form, which is l2 * n_rows.
     scale : float
-        Scale of the noise, as in `log_density`.
+        Scale of the noise, as in `log_density_ratio`.
     mechanism : {"objective", "output"}, default="objective"
         What the noise is added to.
     neighbouring : {"replace_one", "add_remove"}, default="replace_one"
@@ -175,7 +181,7 @@ def search(
 
     Returns
     -------
-    dplr.auditing.WorstPair
+    dplr.auditor.WorstPair
         The pair with the largest log density ratio.
 
     Raises
@@ -189,13 +195,20 @@ def search(
 
     See Also
     --------
-    dplr.auditing.log_density_ratio : The ratio of one pair.
+    dplr.auditor.log_density_ratio : The ratio of one pair.
 
     Examples
     --------
     CM08, Algorithm 2, as printed at eps = 1 (scale 2 R / eps): private at n * lambda = 2, and not at 0.1.
 
-    >>> from dplr.auditing import Logistic, search
+    >>> from scipy.special import expit
+    >>> from dplr.auditor import search
+    >>> class Logistic:
+    ...     def residual(self, margin, y):
+    ...         return -y * expit(-y * margin)
+    ...
+    ...     def weight(self, margin, y):
+    ...         return expit(margin) * expit(-margin)
     >>> for ridge in (2.0, 0.1):
     ...     found = search(2, loss=Logistic(), ridge=ridge, scale=2.0, pairs=20_000)
     ...     print(ridge, found.log_ratio <= 1)

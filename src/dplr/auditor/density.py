@@ -1,4 +1,4 @@
-"""The exact density of what output or objective perturbation releases.
+"""The exact density of what output or objective perturbation releases, and losses in NumPy for it.
 
 Nothing here uses the kernels or the solvers of the package, so that an error there cannot hide itself.
 """
@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
 from dplr._kit.validation import check_choice, real_number, sentence
-from dplr.auditing._losses import Array, MarginLoss
 
+Array = NDArray[np.float64]
 LAWS = ("gamma", "gaussian", "gauge")
 # Half-width and number of columns of each group of columns, in their order.
 Body = Sequence[tuple[float, int]]
@@ -24,50 +26,33 @@ _NEWTON_STEPS, _HALVINGS = 200, 60
 _NEWTON_FLOOR = 1e-14
 
 
+class MarginLoss(Protocol):
+    """A convex loss of the margin z = x.w and the target y, through its first two derivatives in z."""
+
+    def residual(self, margin: Array, y: Array, /) -> Array:
+        """First derivative of the loss in the margin."""
+        ...
+
+    def weight(self, margin: Array, y: Array, /) -> Array:
+        """Second derivative of the loss in the margin, at least 0."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic:
+    """Logistic loss log(1 + exp(-y z)) for y in {-1, +1}: a residual of at most 1, and a weight of at most 1/4."""
+
+    def residual(self, margin: Array, y: Array) -> Array:
+        """First derivative of the loss in the margin."""
+        return -y * special.expit(-y * margin)
+
+    def weight(self, margin: Array, y: Array) -> Array:
+        """Second derivative of the loss in the margin."""
+        return special.expit(margin) * special.expit(-margin)
+
+
 def minimiser(X: ArrayLike, y: ArrayLike, *, loss: MarginLoss, ridge: ArrayLike, w0: ArrayLike = 0.0) -> Array:
-    """Minimise sum_i loss(x_i.w, y_i) + ridge (w - w0)^2 / 2 by Newton's method.
-
-    Parameters
-    ----------
-    X : array-like of shape (..., n, d)
-        Rows; leading axes are separate problems.
-    y : array-like of shape (..., n)
-        Targets.
-    loss : dplr.auditing.MarginLoss
-        The loss.
-    ridge : float or array-like of shape (d,)
-        Lam > 0 of the sum form, which is l2 * n_rows: one for all coefficients, or one for each.
-    w0 : float or array-like of shape (..., d), default=0.0
-        Public coefficients towards which the ridge pulls.
-
-    Returns
-    -------
-    ndarray of shape (..., d)
-        Coefficients.
-
-    Raises
-    ------
-    ValueError
-        Shapes do not agree, or `ridge` is not positive.
-    ArithmeticError
-        The minimum was not found.
-
-    Privacy
-    -------
-    Reads the data without any noise: for data made up for an audit, not for private data.
-
-    See Also
-    --------
-    dplr.auditing.log_density : What noise makes of it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplr.auditing import Logistic, minimiser
-    >>> coef = minimiser([[1.0]], [1.0], loss=Logistic(), ridge=0.25)
-    >>> print(coef.round(6), (1 / (1 + np.exp(coef)) - 0.25 * coef).round(6))
-    [1.042597] [0.]
-    """
+    """Minimise sum_i loss(x_i.w, y_i) + ridge (w - w0)^2 / 2 by Newton's method; leading axes are separate problems."""
     X, y, start = _checked(X, y, w0, ridge)
     coef = np.broadcast_to(start, (*X.shape[:-2], X.shape[-1])).copy()
     gradient, hessian = _derivatives(X, y, coef, start, loss, ridge)
@@ -108,68 +93,8 @@ def log_density(
     """Exact log density at `coef` of what a perturbed minimisation of sum_i loss + ridge ||w - w0||^2 / 2 releases.
 
     Objective perturbation adds b.w to the objective: w is released exactly where b = -gradient(w), so the density is
-    h(gradient(w)) det hessian(w) with h the density of b (change of variables; the factor that CM08, Theorem 2, omits).
-    Output perturbation adds the noise to the minimiser w*: the density is h(w - w*).
-
-    Parameters
-    ----------
-    X : array-like of shape (..., n, d)
-        Rows, with the intercept's constant already appended.
-    y : array-like of shape (..., n)
-        Targets.
-    coef : array-like of shape (..., d)
-        Released coefficients. Leading axes of all arguments broadcast: one data set at many `coef`, or many data sets
-        each at its own.
-    loss : dplr.auditing.MarginLoss
-        `Logistic()`, `HuberSVM(width)`, `SoftLogistic(cut)`, `SoftHuber(width)`, or your own.
-    ridge : float or array-like of shape (d,)
-        Lam > 0 of the sum form, which is l2 * n_rows: one for all coefficients, or one for each.
-    scale : float
-        Scale of the noise, in units of a row's gradient (objective) or of `coef` (output). "gamma": h is proportional
-        to exp(-||b|| / scale), so the norm has the Gamma(d, scale) law; CM08 prints scale = 2 R / eps. "gaussian":
-        standard deviation of each coordinate. "gauge": h is proportional to exp(-N(b) / scale), N the gauge of `body`.
-    law : {"gamma", "gaussian", "gauge"}, default="gamma"
-        Law of the noise.
-    mechanism : {"objective", "output"}, default="objective"
-        What the noise is added to.
-    w0 : float or array-like of shape (..., d), default=0.0
-        Public coefficients towards which the ridge pulls.
-    body : sequence of (float, int) or None, default=None
-        Half-width and columns of each group of columns in their order, for the law "gauge": N(b) is the largest sum of
-        ``|b_j| / half-width`` over a group. One column is an interval, several are a cross-polytope.
-
-    Returns
-    -------
-    ndarray
-        Normalised log densities, of the shape of the leading axes.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Shapes do not agree, or a parameter is outside its range.
-
-    Privacy
-    -------
-    Reads the data without any noise: for data made up for an audit, not for private data.
-
-    See Also
-    --------
-    dplr.auditing.log_density_ratio : The privacy loss of two data sets.
-
-    References
-    ----------
-    Chaudhuri and Monteleoni 2008 (CM08), Algorithms 1 and 2; proof: objective.md, lemma 1.
-
-    Examples
-    --------
-    The density of one coefficient integrates to one:
-
-    >>> import numpy as np
-    >>> from dplr.auditing import Logistic, log_density
-    >>> w = np.linspace(-300, 300, 200_001)
-    >>> log_f = log_density([[1.0]], [1.0], w[:, None], loss=Logistic(), ridge=0.5, scale=2.0)
-    >>> print(f"{np.exp(log_f).sum() * (w[1] - w[0]):.6f}")
-    1.000000
+    h(gradient(w)) det hessian(w) with h the density of b (objective.md, lemma 1). Output perturbation adds the noise
+    to the minimiser w*: the density is h(w - w*). The parameters are those of `log_density_ratio`.
     """
     X, y, start = _checked(X, y, w0, ridge)
     check_choice("mechanism", mechanism, MECHANISMS)
@@ -218,13 +143,17 @@ def log_density_ratio(
     y2 : array-like of shape (..., n2)
         Targets of its neighbour.
     coef : array-like of shape (..., d)
-        Released coefficients, as in `log_density`.
-    loss : dplr.auditing.MarginLoss
-        The loss.
+        Released coefficients. Leading axes of all arguments broadcast: one pair at many `coef`, or many pairs each at
+        its own.
+    loss : object with methods residual and weight
+        First and second derivative of the loss in the margin z = x.w, as functions of arrays (z, y) of one shape.
     ridge : float or array-like of shape (d,)
-        Lam > 0 of the sum form, the same for both.
+        Lam > 0 of the sum form, which is l2 * n_rows: one for all coefficients, or one for each.
     scale : float
-        Scale of the noise, as in `log_density`.
+        Scale of the noise, in units of a row's gradient (objective) or of `coef` (output). "gamma": the density h(b) is
+        proportional to exp(-||b|| / scale), so the norm has the Gamma(d, scale) law; CM08 prints scale = 2 R / eps.
+        "gaussian": standard deviation of each coordinate. "gauge": h(b) is proportional to exp(-N(b) / scale), N the
+        gauge of `body`.
     law : {"gamma", "gaussian", "gauge"}, default="gamma"
         Law of the noise.
     mechanism : {"objective", "output"}, default="objective"
@@ -232,7 +161,8 @@ def log_density_ratio(
     w0 : float or array-like of shape (..., d), default=0.0
         Public coefficients towards which the ridge pulls.
     body : sequence of (float, int) or None, default=None
-        Half-width and columns of each group of columns, as in `log_density`.
+        Half-width and columns of each group of columns in their order, for the law "gauge": N(b) is the largest sum of
+        ``|b_j| / half-width`` over a group. One column is an interval, several are a cross-polytope.
 
     Returns
     -------
@@ -250,19 +180,26 @@ def log_density_ratio(
 
     See Also
     --------
-    dplr.auditing.search : Looks for the worst pair of neighbours.
-    dplr.auditing.hockey_stick : The delta of a pair.
+    dplr.auditor.search : Looks for the worst pair of neighbours.
 
     References
     ----------
-    Dwork, McSherry, Nissim and Smith 2006, definition 1, as a ratio of densities.
+    Dwork, McSherry, Nissim and Smith 2006, definition 1, as a ratio of densities. Chaudhuri and Monteleoni 2008 (CM08),
+    Algorithms 1 and 2; proof: objective.md, lemma 1.
 
     Examples
     --------
     CM08, Algorithm 2, as printed, at eps = 0.1 and n * lambda = 0.01, on one row; far above 0.1:
 
     >>> import numpy as np
-    >>> from dplr.auditing import Logistic, log_density_ratio
+    >>> from scipy.special import expit
+    >>> from dplr.auditor import log_density_ratio
+    >>> class Logistic:
+    ...     def residual(self, margin, y):
+    ...         return -y * expit(-y * margin)
+    ...
+    ...     def weight(self, margin, y):
+    ...         return expit(margin) * expit(-margin)
     >>> w = np.linspace(-5, 5, 100_001)[:, None]
     >>> ratios = log_density_ratio([[1.0]], [1.0], [[0.0]], [1.0], w, loss=Logistic(), ridge=0.01, scale=2 / 0.1)
     >>> print(f"{np.abs(ratios).max():.3f}")
