@@ -35,7 +35,6 @@ from sklearn.model_selection import (
     cross_val_predict,
     cross_val_score,
     learning_curve,
-    permutation_test_score,
     validation_curve,
 )
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
@@ -320,7 +319,6 @@ FOLDED = {
     "random": lambda model, X, y, cv: RandomizedSearchCV(model, {"eps": [0.1, 0.2]}, n_iter=2, cv=cv).fit(X, y),
     "learning": lambda model, X, y, cv: learning_curve(model, X, y, cv=cv, train_sizes=[0.9, 1.0]),
     "validation": lambda model, X, y, cv: validation_curve(model, X, y, cv=cv, param_name="eps", param_range=[1.0]),
-    "permutation": lambda model, X, y, cv: permutation_test_score(model, X, y, cv=cv, n_permutations=1),
     "rfecv": lambda model, X, y, cv: RFECV(model, cv=cv).fit(X, y),
     "sequential": lambda model, X, y, cv: SequentialFeatureSelector(model, cv=cv, n_features_to_select=1).fit(X, y),
 }

@@ -157,7 +157,9 @@ CLIENTS = {
     "cross_val_score": of_function(model_selection.cross_val_score),
     "cross_validate": of_function(model_selection.cross_validate),
     "cross_val_predict": of_function(model_selection.cross_val_predict),
-    "permutation_test_score": of_function(model_selection.permutation_test_score, n_permutations=1),
+    "permutation_test_score": {
+        REFUSED: lambda: model_selection.permutation_test_score(LABELS, X, Y, cv=CV, n_permutations=1)
+    },
     "learning_curve": of_function(model_selection.learning_curve, train_sizes=[0.9, 1.0]),
     "validation_curve": of_function(model_selection.validation_curve, param_name="l2", param_range=[0.1, 1.0]),
     "clone": {NO_FIT: lambda: base.clone(LABELS)},

@@ -20,7 +20,7 @@ from dplr._kit.progress import bars, silent
 from dplr._kit.validation import check_delta, check_eps, check_flag, sentence
 from dplr.bounds.declared import Bounds, BoundsLike, as_bounds, codebook_of
 from dplr.estimators import _clients, _html, _refit, _uncovered
-from dplr.estimators._callers import Callers, call_stack
+from dplr.estimators._callers import Callers, call_stack, given_to
 from dplr.estimators._columns import rows_to_predict, target_name
 from dplr.estimators._curves import HasMonotone
 from dplr.estimators._declared import estimator
@@ -52,7 +52,7 @@ from dplr.noise import Source, source_of
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.fit import History
 from dplr.problem.losses import Loss
-from dplr.rows import LabelRule, Table, Target, as_table, as_target, check_shapes
+from dplr.rows import LabelRule, Table, Target, as_table, as_target, check_indexes, check_shapes
 
 # The most bytes that a number in a model file takes beyond those of a zero: a sign, 17 digits and an exponent.
 _DIGITS = 22
@@ -230,7 +230,7 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
         X, y, streamed = as_streamed(X, y, person, sample_weight, check_flag("progress", self.progress))
         ledger, bounds = as_ledger(self.ledger), as_bounds(self.bounds)
         check_other_rows(self.public, X)
-        data = self._taken_apart(X, bounds, callers, sample_weight, person)
+        data = self._taken_apart(X, y, bounds, callers, sample_weight, person)
         ready = self._ready(data, y, bounds, levels, callers, streamed)
         if not self._made_up:
             check_promise(levels, ready.facts)
@@ -273,12 +273,15 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
         return model._take(done)
 
     def _taken_apart(
-        self, X: Any, bounds: Bounds | None, callers: Callers, sample_weight: Any = None, person: Any = None
+        self, X: Any, y: Any, bounds: Bounds | None, callers: Callers, sample_weight: Any, person: Any
     ) -> RawRows:
         """The rows, and their ids and weights apart from them."""
+        for given in given_to(callers):
+            check_indexes(**given)
         features = handed_over(X)[1]
         declared = UnitDeclaration.of(self.person, bounds, None if features is None else features.bounds)
-        data = raw_rows(X, declared, bounds if features is None else features.bounds, sample_weight, person)
+        bounds = bounds if features is None else features.bounds
+        data = raw_rows(X, declared, bounds, sample_weight, person, y=y)
         if data.unit.person is None and (column := person_before(callers)) is not None:
             rule = f"is required behind a step whose bounds declare persons ({column!r})"
             remedy = "Route the ids to this step: set_fit_request(person=True), and person=ids in `fit`."
@@ -294,7 +297,8 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
         check_other_rows(self.public, X)
         callers = call_stack()
         _clients.refuse(self, callers)
-        return self._ready(self._taken_apart(X, bounds, callers, sample_weight, person), y, bounds, levels, callers)
+        data = self._taken_apart(X, y, bounds, callers, sample_weight, person)
+        return self._ready(data, y, bounds, levels, callers)
 
     def _ready(
         self,

@@ -7,7 +7,7 @@ read the frames of the call stack, once for each fit.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -66,6 +66,14 @@ def call_stack() -> Callers:
                 stack.append(Caller(frame.f_code.co_qualname, "", owner, frame.f_locals))
         frame = frame.f_back
     return tuple(stack)
+
+
+def given_to(callers: Callers) -> Iterator[dict[str, Any]]:
+    """The rows that clients of scikit-learn were given, and what lies beside them: a step may lose their index."""
+    for caller in callers:
+        if caller.subpackage and "X" in caller.variables:
+            found, params = caller.variables, caller.variables.get("params")
+            yield {"X": found["X"], "y": found.get("y"), **(params if isinstance(params, dict) else {})}
 
 
 def is_cut(callers: Callers) -> bool:

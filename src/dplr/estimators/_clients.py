@@ -315,6 +315,11 @@ _RANSAC = Client(
     "chooses the rows of its fit by what they hold",
     "Fit the model itself: bounds already limit what one record can do.",
 )
+_SHUFFLED_LABELS = Client(
+    "permutation_test_score",
+    "gives each row the label of another one, so that one record changes two rows",
+    "`wald_test` of a released model says whether the columns matter.",
+)
 
 _BAG = "_parallel_build_estimators"
 # Function of scikit-learn that calls a fit, in the parent process or in a worker -> the clients that it may be.
@@ -337,6 +342,8 @@ REFUSED: dict[str, Client | tuple[Client, ...]] = {
     "_fit_ovo_binary": _PAIRS,
     "SelfTrainingClassifier.fit": _SELF_TRAINED,
     "RANSACRegressor.fit": _RANSAC,
+    "permutation_test_score": _SHUFFLED_LABELS,
+    "_permutation_test_score": _SHUFFLED_LABELS,
 }
 # This function catches a ValueError: its client then takes the pipeline for another kind of estimator, and goes on.
 _SWALLOWING = "Pipeline.__sklearn_tags__"
@@ -346,7 +353,6 @@ FOLDING = frozenset(
         "cross_val_predict",
         "learning_curve",
         "validation_curve",
-        "permutation_test_score",
         "BaseSearchCV.fit",
         "RFECV.fit",
     }

@@ -20,7 +20,7 @@ from dplr.fitting.streaming import refuse_stream
 from dplr.noise.splits import part_sizes, secret_parts, split_source, split_words
 from dplr.privacy.composition import exact
 from dplr.privacy.guarantees import Neighbouring
-from dplr.rows import as_table
+from dplr.rows import as_table, check_indexes
 
 
 def fit_and_evaluate(estimator: Any, X: Any, y: Any, sample_weight: Any, person: Any, holdout: Any) -> Any:
@@ -29,6 +29,7 @@ def fit_and_evaluate(estimator: Any, X: Any, y: Any, sample_weight: Any, person:
     if not 0 < share < 1:
         raise ValueError(sentence("holdout", "must be a share of the rows between 0 and 1", holdout, "0.2 is usual."))
     _check(estimator, X, person)
+    check_indexes(X=X, y=y, sample_weight=sample_weight)
     table = as_table(X)
     n = len(X) if table is None else len(table)
     shares = [exact(share), 1 - exact(share)]

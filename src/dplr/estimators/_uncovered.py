@@ -41,9 +41,9 @@ _CHOOSING = {
 _FOLDS = frozenset(
     {
         *("model_selection.cross_validate", "model_selection.cross_val_predict", "model_selection.learning_curve"),
-        *("model_selection.validation_curve", "model_selection.permutation_test_score"),
+        "model_selection.validation_curve",
         *("model_selection._fit_and_score", "model_selection._fit_and_predict"),
-        *("model_selection._permutation_test_score", "feature_selection._rfe_single_fit"),
+        "feature_selection._rfe_single_fit",
     }
 )
 _FOLDS_INSIDE = ("BaseSearchCV.fit.<locals>.evaluate_candidates", "RFECV.fit.<locals>.")

@@ -196,7 +196,7 @@ def evaluate(
         scorer = PairScorer(first, scorer_of(against, classes, target_bounds, decisions))
     declared = _declared(as_bounds(bounds), _bounds_of(model) or _bounds_of(against), person, sample_weight)
     eps, budget = check_eps(eps), as_ledger(ledger)
-    intake = _intake(X, y, scorer, declared, sample_weight, person)
+    intake = _intake(X, y, scorer, declared, sample_weight, person, model=model, against=against)
     labels, unit = scorer.labels(intake.y.take(slice(0, 0))), intake.raw.unit
     public = public_n_rows(intake.count, n_rows, neighbouring, unit)
     check_loss([eps], 0.0, neighbouring, public, unit)
@@ -245,14 +245,16 @@ def _assumptions(in_sample: bool) -> list[str]:
     ]
 
 
-def _intake(X: Any, y: Any, scorer: Scoring, declared: UnitDeclaration, sample_weight: Any, person: Any) -> Intake:
-    """The rows, with ids and weights apart; shapes are checked, and only ids of persons are read."""
+def _intake(
+    X: Any, y: Any, scorer: Scoring, declared: UnitDeclaration, sample_weight: Any, person: Any, **answers: Any
+) -> Intake:
+    """The rows, with ids and weights apart; shapes and indexes are checked, and only ids of persons are read."""
     if X is None:
         if scorer.needs_rows:
             raise ValueError(sentence("X", "must be rows where a model is no array", None))
         X = np.zeros((len(scorer.array), 0))
     rest, target, streamed = as_streamed(X, y, person, sample_weight, False)
-    raw = raw_rows(rest, declared, None, sample_weight, person)
+    raw = raw_rows(rest, declared, None, sample_weight, person, y=target, **answers)
     if streamed is not None:
         return _of_stream(raw, as_target(_column(target)), streamed, scorer)
     outcomes = as_target(_column(target))

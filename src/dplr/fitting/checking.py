@@ -210,7 +210,7 @@ def check(
     codebook = codebook_of(everything)
     loss = known_loss(model)
     declared = UnitDeclaration.of(person if isinstance(person, str) else None, everything)
-    data = raw_rows(X, declared, codebook, sample_weight, None if isinstance(person, str) else person)
+    data = raw_rows(X, declared, codebook, sample_weight, None if isinstance(person, str) else person, y=y)
     X = data.X
     table = as_table(X)
     rows: Any = np.asarray(X) if table is None else table

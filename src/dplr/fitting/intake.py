@@ -30,6 +30,7 @@ from dplr.rows import (
     Table,
     Target,
     as_table,
+    check_indexes,
     class_factors,
     explained,
     row_weights,
@@ -162,12 +163,15 @@ class InMemory(Intake):
 
 
 def raw_rows(
-    X: Any, declared: UnitDeclaration, bounds: Bounds | None, sample_weight: Any = None, person: Any = None
-) -> RawRows:
+    X: Any, declared: UnitDeclaration, bounds: Bounds | None, sample_weight: Any = None, person: Any = None,
+    **beside: Any,
+) -> RawRows:  # fmt: skip
     """The data of a fit, its ids and weights apart from X. No value is looked at.
 
-    Raises ValueError or TypeError where ids or weights are given twice, or not where they are declared, or undeclared.
+    `beside` is what else has an entry for each row: y, or answers of models. Raises ValueError or TypeError where ids
+    or weights are given twice, or not where they are declared, or undeclared; and for indexes of other orders.
     """
+    check_indexes(X=X, **beside, person=person, sample_weight=sample_weight)
     column, ids = _source("person", person, declared.person)
     weight_column, weights = _source("sample_weight", sample_weight, declared.weight)
     weighted = weight_column is not None or weights is not None

@@ -21,7 +21,19 @@ from dplr.mechanisms.perturbation.ridge import PLAIN
 from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.problem import Problem
-from dplr.rows import ALL, NUMERIC, ArrayRows, Encoder, Selection, Target, above, as_table, as_target, resolve_labels
+from dplr.rows import (
+    ALL,
+    NUMERIC,
+    ArrayRows,
+    Encoder,
+    Selection,
+    Target,
+    above,
+    as_table,
+    as_target,
+    check_indexes,
+    resolve_labels,
+)
 from dplr.rows.queries.losses import LossGradient
 from dplr.rows.queries.totals import Faults
 
@@ -290,6 +302,7 @@ def _check_names(public: Any, layout: Layout) -> None:
 
 
 def _read_data(X: Any, y: Any, n_features: int, columns: Sequence[str] | None, layout: Layout | None) -> PublicData:
+    check_indexes(**{"public[0]": X, "public[1]": y})
     matrix, y = _matrix(X, n_features, columns, layout), as_target(y)
     if y.values.ndim != 1 or len(y) != len(matrix) or len(y) < 2:
         rule = "must have at least two rows, and one target for each"

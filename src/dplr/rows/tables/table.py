@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -91,6 +92,21 @@ def as_table(X: Any) -> Table | None:
     if isinstance(frame, nw.LazyFrame):
         raise TypeError(sentence("X", "must be in memory", type(X).__name__, "Call .collect() first."))
     return Table(frame) if isinstance(frame, nw.DataFrame) else None
+
+
+def check_indexes(**columns: Any) -> None:
+    """Refuse objects of pandas whose indexes share labels, and are not equal: a row would meet that of another record.
+
+    Rows meet by position. Indexes without a common label, such as names and 0, 1, 2, say nothing against it.
+    """
+    indexed = [(name, column.index) for name, column in columns.items() if hasattr(column, "iloc")]
+    for (first, index), (name, other) in itertools.combinations(indexed, 2):
+        if len(index) != len(other) or index.equals(other):  # lengths are checked elsewhere
+            continue
+        if index.nlevels == other.nlevels and index.isin(other).any():
+            remedy = f"Give {name}.loc[{first}.index]; or {name}.to_numpy(), if rows belong together by position."
+            rule = f"must have the index of {first}, row by row"
+            raise ValueError(sentence(name, rule, f"an index with labels of {first} in other rows", remedy))
 
 
 def _as_whole(X: Any) -> Any:
