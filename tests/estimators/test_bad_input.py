@@ -213,6 +213,47 @@ def test_plan_refuses_missing_facts(facts, message):
         dplr.plan(eps=1.0, **facts)
 
 
+MASKED = np.ma.masked_array(X, mask=np.arange(80).reshape(40, 2) == 7)
+FITTED = dplr.fit(X, Y, eps=1.0, bounds=dplr.Bounds([(-1, 1)] * 2))
+
+
+@pytest.mark.parametrize(
+    ("parameter", "call"),
+    [
+        ("X", lambda: dplr.fit(MASKED, Y, eps=1.0)),
+        ("X", lambda: dplr.fit(np.ma.masked_array(X), Y, eps=1.0)),  # whatever is masked: no record decides
+        ("y", lambda: dplr.fit(X, np.ma.masked_equal(Y, 1), eps=1.0)),
+        ("y", lambda: dplr.fit(X, np.ma.masked_equal(Y[:, None], 1), eps=1.0)),
+        ("y", lambda: dplr.fit(X, MASKED[:, 0], eps=1.0, model="linear")),
+        ("public", lambda: dplr.fit(X, Y, eps=1.0, public=(MASKED, Y))),
+        ("X", lambda: dplr.check(MASKED, Y)),
+        ("y", lambda: dplr.check(X, MASKED[:, 0], model="linear")),
+        ("X", lambda: dplr.release_moments(MASKED, bounds=dplr.Bounds([(-1, 1)] * 2), eps=1.0)),
+        ("X", lambda: dplr.evaluate(FITTED, MASKED, Y, eps=1.0)),
+        ("y", lambda: dplr.evaluate(FITTED, X, np.ma.masked_equal(Y, 1), eps=1.0)),
+        ("model", lambda: dplr.evaluate(np.ma.masked_equal(Y * 0.5, 0.5), None, Y, eps=1.0)),
+        ("X", lambda: FITTED.predict(MASKED)),
+        ("X", lambda: dplr.BoundsEncoder(dplr.Bounds([(-1, 1)] * 2)).fit_transform(MASKED)),
+        ("X", lambda: dplr.UnitBall().fit_transform(MASKED)),
+        ("X", lambda: dplr.RandomFourierFeatures(seed=0).fit_transform(MASKED)),
+    ],
+)
+def test_masked_arrays_are_refused_because_numpy_would_use_what_they_hide(parameter, call, entropy):
+    with pytest.raises(TypeError, match=rf"^`{parameter}` must be no masked array; got 'MaskedArray'\. Give "):
+        call()
+    assert entropy.bytes == 0
+
+
+@pytest.mark.parametrize("kind", [object, "category"])
+@pytest.mark.parametrize("column", [["a", "b"], (0, 1)])
+def test_bytes_are_no_text(kind, column, entropy):
+    """A column of objects declares no type: as levels they would all be unknown, without an error."""
+    frame = pd.DataFrame({"town": pd.Series([b"a", b"b"] * 20, dtype=kind)})
+    with pytest.raises(ValueError, match=r"^column 'town' of `X` cannot be read as declared: it holds (a )?bytes"):
+        dplr.fit(frame, Y, eps=1.0, bounds=dplr.Bounds({"town": {"levels": column} if "a" in column else column}))
+    assert entropy.bytes == 0
+
+
 # What is bad at first sight, and works by intention:
 
 

@@ -1,6 +1,8 @@
 """Predictions count rows as the fit did, whatever the rows come as and whoever predicts."""
 
+import functools
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -10,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import dplr
 import every_column
+from dplr.baselines import DPME
 from dplr.bounds.scaling import ball_prep, in_unit_ball
 from dplr.rows import ArrayRows
 from dplr.rows.queries.moments import Moments
@@ -177,3 +180,69 @@ def test_the_target_of_a_column_with_a_name_is_known_by_it(tmp_path):
         dplr.save_model(est, tmp_path / "model.json")
         assert json.loads((tmp_path / "model.json").read_text())["model"]["target_name"] == name
         assert dplr.load_model(tmp_path / "model.json").target_name_ == est.refit(l2=0.5).target_name_ == name
+
+
+LEVELS = {"levels": ["Bonn", "Ulm"], "reference": "Bonn"}
+
+
+def warned(call, *arguments, **options):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        call(*arguments, **options)
+    return [str(each.message) for each in told if each.category is dplr.DataWarning]
+
+
+TOWNS = pd.DataFrame({"age": np.arange(18, 98).repeat(10), "town": ["Bonn", "Ulm"] * 400})
+OLD = (TOWNS["age"] > 50).astype(int).to_numpy()
+IN_TOWNS = dplr.Bounds({"age": (18, 99), "town": LEVELS})
+
+
+def fitted(**options):
+    return dplr.fit(TOWNS, OLD, eps=9.0, bounds=IN_TOWNS, aim="coefficients", mechanism="fm", **options)
+
+
+ASKED = {
+    "predict": lambda: fitted().predict,
+    "predict_proba": lambda: fitted().predict_proba,
+    "decision_function": lambda: fitted().decision_function,
+    "predict_interval": lambda: fitted().predict_interval,
+    "score": lambda: functools.partial(fitted().score, y=OLD),
+    "evaluate": lambda: functools.partial(dplr.evaluate, fitted(), y=OLD, eps=1.0),
+    "moments": lambda: dplr.release_moments(TOWNS, bounds=IN_TOWNS, eps=9.0).regress("age", ["town"]).predict,
+    "encoder": lambda: dplr.BoundsEncoder(IN_TOWNS).fit(TOWNS).transform,
+    "features": lambda: dplr.RandomFourierFeatures(4, seed=0, bounds=IN_TOWNS).fit(TOWNS).transform,
+    "search": lambda: lambda rows: dplr.PrivateSearch(fitted(), [{"l2": 0.1}, {"l2": 0.2}]).fit(rows, OLD),
+    "holdout": lambda: lambda rows: dplr.fit(rows, OLD, eps=1.0, bounds=IN_TOWNS, holdout=0.2),
+    "baseline": lambda: lambda rows: DPME(bounds=IN_TOWNS, eps=1.0).fit(rows, OLD),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ASKED)
+def test_whoever_asks_about_rows_is_warned_of_them_once_as_in_a_fit_and_never_of_clean_ones(name):
+    call = ASKED[name]()
+    assert warned(call, TOWNS) == []
+    (spelling,) = warned(call, TOWNS.assign(town=TOWNS["town"].str.upper()))
+    assert "values of X that are no declared level count as the reference (town 100.00%)" in spelling
+    units = warned(call, TOWNS.assign(age=TOWNS["age"] * 12))
+    assert [text.partition(" (age ")[0] for text in units] == ["values of X outside their bounds were clipped"] * (
+        name != "moments"  # a model of the towns alone
+    )
+
+
+def test_predictions_warn_of_rows_outside_the_unit_ball_and_of_no_rounding():
+    X = np.random.default_rng(0).uniform(-0.5, 0.5, (500, 3))
+    est = dplr.fit(X, X[:, 0] > 0, eps=float("inf"))
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    assert warned(est.predict, X) == warned(est.predict, unit) == warned(est.predict, unit * (1 + 1e-9)) == []
+    assert "25.00% of the rows of X lie outside the unit ball" in warned(est.predict, [*X[:3], 9 * unit[0]])[0]
+
+
+def test_predictions_do_not_warn_of_released_ranges_declared_gaps_and_reached_bounds():
+    est, X = every_column.model("regression", ranges="on"), every_column.table(500, 1)
+    fits = warned(lambda: every_column.model("regression", ranges="on"))
+    told = warned(est.predict, X)
+    assert all("missing values of X count" not in text for text in told)
+    assert [text.partition("(")[0] for text in told] == [text.partition("(")[0] for text in fits][: len(told)]
+    ends = pd.DataFrame({"age": [18.0, 99.0], "gain": [0.0, 99.0]})
+    assert warned(small().predict, ends) == []

@@ -36,6 +36,12 @@ def changed(name, values, rows=10):
     return frame if name == "work" else frame.astype({name: float})
 
 
+def alike(level, other):
+    """A table with another spelling of a level in ten rows, and its bounds."""
+    work = FRAME["work"].replace("Gov", level).where(FRAME.index >= 10, other)
+    return {"X": FRAME.assign(work=work), "bounds": bounds(work={"levels": ["Private", level]})}
+
+
 @pytest.mark.parametrize("table", [lambda f: f, pl.from_pandas, pa.Table.from_pandas])
 def test_good_data_pass_without_a_word(table):
     found = dplr.check(table(FRAME), Y, bounds=bounds())
@@ -91,6 +97,14 @@ DOUBTS = {
     "levels": (
         {"X": changed("work", "private ")},
         r"^work: 10 of 500 .* 'private ' \(10\); 'private ' looks like 'Private'",
+    ),
+    "another space": (
+        alike("State gov", "State\u00a0gov"),
+        r"; 'State\\xa0gov' looks like 'State gov' \(with other characters: 'State\\xa0gov' and 'State gov'\)",
+    ),
+    "another form of Unicode": (
+        alike("d\u00e9j\u00e0", "de\u0301ja\u0300"),
+        r"looks like 'd\u00e9j\u00e0' \(with other characters: 'de\\u0301ja\\u0300' and 'd\\xe9j\\xe0'\)",
     ),
     "constant": ({"X": FRAME.assign(gain=50.0)}, "^gain: every value is 50"),
     "rare": ({"y": np.full(N, "no")}, r"^y: 0 of 500 values \(0.00%\) are 'yes': noise"),

@@ -36,7 +36,8 @@ class PrivacyWarning(UserWarning):
 class DataWarning(UserWarning):
     """A fact about the rows, such as how many values were clipped or are unknown.
 
-    It is not private: never publish it.
+    Fits give it, and whatever else is asked about rows: predictions, scores, evaluations and transformers. It is not
+    private: never publish it.
 
     Privacy
     -------

@@ -15,6 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dplr._kit.validation import check_choice, check_eps, sentence
+from dplr._kit.warnings import DataWarning, muted
 from dplr.baselines._fitted import CellModel
 from dplr.baselines.grid import Grid, grid_of
 from dplr.baselines.hits import Positions
@@ -216,7 +217,9 @@ class TableModel(NotebookView, CellModel, BaseEstimator):  # type: ignore[misc]
             target = ready.memory.y.as_float()
         else:
             target = np.asarray(np.asarray(labels.y, np.float64) == labels.codes[1], np.float64)
-        codes = plan.grid.codes(encoded(ready.memory.X, facts.layout), target[:, None])
+        with muted(DataWarning):  # the sum above warned
+            matrix = encoded(ready.memory.X, facts.layout)
+        codes = plan.grid.codes(matrix, target[:, None])
         positions, counts = counted(codes, plan.grid.sizes)
         cells = noisy(positions, counts, plan.grid.cells, plan.law, plan.theta, source)
         return self._sampled(*cells, facts.n_rows, source)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 from dplr._kit.validation import sentence
 from dplr.bounds.layout import Layout
 from dplr.estimators._values import named
-from dplr.rows import as_table, predictors
+from dplr.rows import as_table, predictors, warn_of_new
 
 
 def names_of(layout: Layout | None, features: Sequence[str] | None, count: int) -> tuple[str, ...]:
@@ -24,7 +24,7 @@ def names_of(layout: Layout | None, features: Sequence[str] | None, count: int) 
 
 def target_name(y: Any) -> str | None:
     """The name of the target, if it has one that can be written."""
-    table = as_table(y)
+    table = as_table(y, "y")
     name = table.columns[0] if table is not None and table.shape[1] == 1 else getattr(y, "name", None)
     if not isinstance(name, str) or not name:
         return None
@@ -56,5 +56,7 @@ def rows_to_predict(estimator: Any, X: Any, layout: Layout | None) -> NDArray[np
         ensure_all_finite=not missing,
     )
     if table is None and (layout is None or layout.plain):
-        return np.asarray(checked)
+        rows = np.asarray(checked)
+        warn_of_new(rows, layout)
+        return rows
     return predictors(checked if table is None else table, layout)

@@ -10,7 +10,7 @@ from typing import Any
 from sklearn.utils import _safe_indexing
 
 from dplr._kit.validation import real_number, sentence
-from dplr._kit.warnings import DataWarning, warn
+from dplr._kit.warnings import DataWarning, muted, warn
 from dplr.bounds.declared import as_bounds
 from dplr.estimators._evaluated import FITTED
 from dplr.evaluation.law import beside
@@ -90,8 +90,9 @@ def _evaluation(
     """
     eps = beside(model.privacy_.guarantee)
     try:
-        evaluation = evaluate(model, rows, outcomes, eps=eps, sample_weight=weights,
-                         neighbouring=model.neighbouring, n_rows=reference, rng=model.rng)  # fmt: skip
+        with muted(DataWarning):  # the fit warned of the rows beside them
+            evaluation = evaluate(model, rows, outcomes, eps=eps, sample_weight=weights,
+                             neighbouring=model.neighbouring, n_rows=reference, rng=model.rng)  # fmt: skip
     except Exception as error:
         warn(DataWarning(f"the model was not evaluated: {error}", "For the data holder: not private."), DataWarning)
         return None

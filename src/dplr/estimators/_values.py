@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
 from dplr._kit.validation import sentence
-from dplr.rows import as_float, as_table
+from dplr.rows import as_float, as_table, check_unmasked
 
 
 def named(parameter: str, check: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
@@ -18,6 +18,8 @@ def named(parameter: str, check: Callable[..., Any], *arguments: Any, **options:
 
     Its words stay, because other tools look for them, apart from the entries of an array.
     """
+    for given in arguments:
+        check_unmasked(parameter, given)
     try:
         return check(*arguments, **options)
     except (TypeError, ValueError) as error:
@@ -31,7 +33,7 @@ def flat(y: Any) -> Any:
     """One target per record, also where the targets come as one column; their types stay what they are."""
     if isinstance(y, (list, tuple)):
         return [_alone(value) for value in y]
-    if (table := as_table(y)) is not None and table.shape[1] == 1:
+    if (table := as_table(y, "y")) is not None and table.shape[1] == 1:
         return table.column(0, slice(None)).to_native()
     return named("y", column_or_1d, y, warn=True) if len(getattr(y, "shape", ())) > 1 else y
 

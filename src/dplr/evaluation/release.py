@@ -279,7 +279,7 @@ def _of_stream(raw: RawRows, empty: Target, streamed: Streamed, scorer: Scoring)
 
 def _column(target: Any) -> Any:
     """The column of a table of one, or the target as it is."""
-    table = as_table(target)
+    table = as_table(target, "y")
     return target if table is None else table.column(0, slice(None)).to_native()
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dplr._kit.validation import real_number, sentence
 from dplr.evaluation.grids import ClassGrid, ErrorGrid, ScoreGrid
 from dplr.evaluation.law import Grid
-from dplr.rows import LabelRule, Labels, Target, as_target
+from dplr.rows import LabelRule, Labels, Target, as_target, check_unmasked
 from dplr.rows.tables.target import as_float
 
 Matrix = NDArray[np.float64]
@@ -137,6 +137,7 @@ def _floats(answers: Any) -> Matrix:
 
 def _values(answers: Any) -> NDArray[Any]:
     """Answers as an array, whose type is declared: of a sequence, NumPy would choose it from all answers together."""
+    check_unmasked("model", answers)
     return np.array(answers, object) if isinstance(answers, Sequence) else np.asarray(answers)
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import difflib
 import math
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -392,13 +395,34 @@ def _unknown(counts: Counter[str], levels: Sequence[Any], rows: int) -> str:
     """Values that were not declared, and which declared ones some of them look like."""
     listed = ", ".join(f"{value} ({count})" for value, count in counts.most_common(_SHOWN))
     message = f"{_share(counts.total(), rows)} are not declared: {listed}{', …' if len(counts) > _SHOWN else ''}"
-    plain = {str(level).strip().casefold(): level for level in levels}
+    plain = {_plain(str(level)): level for level in levels}
     for value, _ in counts.most_common(_SHOWN):
-        bare = value.strip("'\"").strip().casefold()
+        text = _read(value)
+        bare = _plain(text)
         near = [bare] if bare in plain else difflib.get_close_matches(bare, plain, n=1, cutoff=0.75)
-        if near and isinstance(plain[near[0]], str):
-            message += f"; {value} looks like {describe(plain[near[0]])}"
+        if near and isinstance(level := plain[near[0]], str):
+            message += f"; {value} looks like {describe(level)}"
+            if _one_form(text) == _one_form(level):  # they look the same on a screen
+                message += f" (with other characters: {text!a} and {level!a})"
     return message
+
+
+def _read(value: str) -> str:
+    """The text that was described, or its description without quotes."""
+    with contextlib.suppress(ValueError, SyntaxError):
+        if isinstance(text := ast.literal_eval(value), str):
+            return text
+    return value.strip("'\"")
+
+
+def _one_form(text: str) -> str:
+    """Text in one form of Unicode: letters with their accents, spaces of one kind."""
+    return unicodedata.normalize("NFKC", text)
+
+
+def _plain(text: str) -> str:
+    """What is left of a text without its case and the width of its spaces."""
+    return " ".join(_one_form(text).casefold().split())
 
 
 def _share(count: int, rows: int, what: str = "values") -> str:

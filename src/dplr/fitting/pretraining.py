@@ -266,7 +266,7 @@ def _promise(model: Any) -> str:
 def _holds_data(public: Any) -> bool:
     if not (isinstance(public, (tuple, list)) and len(public) == 2):
         return False
-    if as_table(public[0]) is not None:
+    if as_table(public[0], "public") is not None:
         return True
     try:
         shape, targets = np.shape(public[0]), np.size(public[1])

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from dplr.rows.array.rows import ArrayRows, check_shapes
 from dplr.rows.base import Rows
-from dplr.rows.faults import BoundsNotice, FaultyRows, explained, other_values, warn_narrow
+from dplr.rows.faults import BoundsNotice, FaultyRows, explained, other_values, warn_narrow, warn_of_new
 from dplr.rows.labels import FROM_DATA, LabelRule, Labels, above
 from dplr.rows.labels import resolve as resolve_labels
 from dplr.rows.persons import PersonCounts, class_factors, look_alikes, row_weights
 from dplr.rows.selection import ALL, Selection, chosen, every
 from dplr.rows.tables.encoder import Encoder, encoded, predictors
 from dplr.rows.tables.survey import Survey, of_numbers, survey
-from dplr.rows.tables.table import Table, as_table, check_indexes
+from dplr.rows.tables.table import Table, as_table, check_indexes, check_unmasked
 from dplr.rows.tables.target import NUMERIC, OBJECTS, Target, as_float, as_target
 from dplr.rows.tables.writers import numbers
 from dplr.rows.weights import RowWeights
@@ -45,6 +45,7 @@ __all__ = [
     "as_target",
     "check_indexes",
     "check_shapes",
+    "check_unmasked",
     "chosen",
     "class_factors",
     "encoded",
@@ -59,4 +60,5 @@ __all__ = [
     "row_weights",
     "survey",
     "warn_narrow",
+    "warn_of_new",
 ]  # fmt: skip

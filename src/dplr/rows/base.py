@@ -83,7 +83,8 @@ class Rows(LossSums):
         self.sound = self.sound or (rows is ALL and self.in_memory)  # a first pass over streamed rows keeps a sample
         if query.counts_outside and not self._notice.already:
             self._notice.already = True
-            warn_outside(total.faults, self.prep, self.columns)
+            in_ball = self.prep.geometry.half_width is None
+            warn_outside(total.faults, self.prep.layout, in_ball, self.columns)
         return total
 
     @abstractmethod

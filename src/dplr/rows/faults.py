@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dplr._kit.validation import describe
 from dplr._kit.warnings import DataWarning, warn
-from dplr.bounds.scaling import Prep
+from dplr.bounds.layout import Layout
+from dplr.problem.geometry import GRID
 from dplr.rows.labels import Labels
 from dplr.rows.queries.totals import Faults
 from dplr.rows.tables.target import NUMERIC, Target
@@ -78,23 +80,47 @@ class BoundsNotice:
     already: bool = False
 
 
-def warn_outside(faults: Faults, prep: Prep, columns: Sequence[str] | None) -> None:
+def warn_of_new(
+    rows: NDArray[np.float64], layout: Layout | None, marks: Sequence[int] = (), columns: Sequence[str] | None = None
+) -> None:
+    """Warn the data holder of rows that a model is asked about, as a fit warns of its own, before they are clipped.
+
+    As in a fit, what rounding to the grid may explain is inside; `rows` has the columns of the model. A missing value
+    that counts as declared is not worth a warning with every prediction.
+    """
+    known = len(marks) // 2
+    with np.errstate(over="ignore"):
+        if layout is None:
+            far = (1.0 + 0.5 * rows.shape[1] ** 0.5 / GRID) ** 2
+            outside = [np.count_nonzero(np.einsum("ij,ij->i", rows, rows) > far)]
+        else:
+            low, high = np.array(layout.pairs, np.float64).T
+            slack = (high / 2 - low / 2) / GRID
+            low, high = low - slack, high + slack
+            outside = [0] * len(low)
+            if len(rows) and not ((rows.min(axis=0) >= low) & (rows.max(axis=0) <= high)).all():
+                outside = np.count_nonzero((rows < low) | (rows > high), axis=0).tolist()
+    faults = Faults(len(rows), 0, 0, (*outside, 0), (*marks[:known], *[0] * known))
+    warn_outside(faults, layout, layout is None, columns)
+
+
+def warn_outside(faults: Faults, layout: Layout | None, in_ball: bool, columns: Sequence[str] | None) -> None:
     """Warn the data holder of clipped values and of unknown levels: wrong units are the commonest mistake in bounds."""
     *features, target = faults.outside
     parts = []
-    if prep.geometry.half_width is None and features[0]:
+    if in_ball and features[0]:
         parts.append(
             f"{features[0] / faults.rows:.2%} of the rows of X lie outside the unit ball and were projected onto it; "
             "declare bounds=dplr.Bounds(...) from public knowledge, or scale X by public constants"
         )
     elif any(features):
-        names = prep.layout.names if prep.layout is not None else columns
+        names = columns if layout is None else layout.names
         listed = _shares(names or [f"column {j}" for j in range(len(features))], features, faults.rows)
         parts.append(
             f"values of X outside their bounds were clipped ({listed}); check the units, or declare wider bounds"
         )
     count = len(faults.marks) // 2
-    parts += _unknown(faults.marks[:count], prep, columns or (), faults.rows)
+    parts += _unknown(faults.marks[:count], layout, columns or (), faults.rows)
     if any(faults.marks[count:]):
         listed = _shares(columns or (), faults.marks[count:], faults.rows)
         parts.append(f"missing values of X count as the bounds say ({listed})")
@@ -119,9 +145,9 @@ def warn_narrow(y: Target, pair: tuple[float, float]) -> None:
         warn(f"{fact}. {advice} (For the data holder: this share is not private.)", DataWarning)
 
 
-def _unknown(marks: Sequence[int], prep: Prep, columns: Sequence[str], rows: int) -> list[str]:
+def _unknown(marks: Sequence[int], layout: Layout | None, columns: Sequence[str], rows: int) -> list[str]:
     """Sentences about values that are not levels: they count as no level, or as the reference, which has no column."""
-    declared = () if prep.layout is None else prep.layout.columns
+    declared = () if layout is None else layout.columns
     referred = {j for j, column in enumerate(declared) if getattr(column, "reference", None) is not None}
     parts = []
     for places, counted in ((set(range(len(marks))) - referred, "none"), (referred, "the reference")):

@@ -18,6 +18,7 @@ from dplr.rows.files.sources import files_of, parts_of, schema_of
 from dplr.rows.files.stamp import FileChanged
 from dplr.rows.files.whole import Declared, column_types
 
+NUMERIC = Variable(False, False, {})
 TEXT, LEVELS = Kind(True), Kind(True, empty=False)
 SEX = {1: "male", 2: "female", 9: "no answer"}
 
@@ -84,6 +85,36 @@ def test_spellings_of_missing_values_hold_for_labels_texts_and_codes(path):
     assert found["name"][2:4] == [None, " x"]
     assert found["age"] == [20, 30, None, None, 50, 60.5, 70, None]
     assert table(path, {"name": AS_WRITTEN}, form)["name"][:3] == ["a", "", "c"]
+
+
+FORMATS = {
+    ".sav": ["DATE11", "ADATE10", "JDATE5", "DATETIME23.2", "YMDHMS19", "TIME11.2", "DTIME10", "MTIME8", "F8.2"],
+    ".dta": ["%td", "%d", "%tdD_m_Y", "%tc", "%tC", "%tcHH:MM:SS", "%tcHH:MM", "%tw", "%8.0g"],
+}
+
+
+def as_text(value):
+    return value.isoformat() if hasattr(value, "isoformat") else text_of_value(value, NUMERIC)
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_dates_are_those_of_the_library_and_one_that_python_cannot_hold_is_one_number(tmp_path, ending):
+    reader, writer = (getattr(pyreadstat, f"{act}_{ending[1:]}") for act in ("read", "write"))
+    path, names = tmp_path / f"dates{ending}", [f"v{j}" for j in range(len(FORMATS[ending]))]
+    values = np.random.default_rng(0).uniform(0, 1.4e10 if ending == ".sav" else 1e5, 40)
+    values[:4] = [0, 1, 86_400.25, -5]
+    formats = dict(zip(names, FORMATS[ending], strict=True))
+    writer(pd.DataFrame(dict.fromkeys(names, values)), str(path), variable_format=formats)
+    theirs = reader(str(path), output_format="dict")[0]
+    expected = {name: [as_text(value) for value in theirs[name]] for name in names}
+    assert table(path, dict.fromkeys(names, TEXT)) == expected
+    values[7] = 6.3e16  # beyond the year 9999: the library fails for the whole file
+    writer(pd.DataFrame(dict.fromkeys(names, values)), str(path), variable_format=formats)
+    with pytest.raises(Exception, match=r"magnitude|range|large"):
+        reader(str(path))
+    for texts in expected.values():
+        texts[7] = "63000000000000000"
+    assert table(path, dict.fromkeys(names, TEXT)) == expected
 
 
 @pytest.mark.parametrize("batch_rows", [1, 3, 8, 100])

@@ -6,6 +6,8 @@ value is read by itself, with the dictionary and the bounds alone.
 
 from __future__ import annotations
 
+import contextlib
+import datetime
 import math
 import os
 import re
@@ -23,11 +25,18 @@ from dplr.rows.files.stamp import Stamp, missing_file
 _BATCH_ROWS = 1 << 15
 _TAG = b"<stata_dta>"
 _BEGINNING = 1 << 12  # bytes of the stamp
-# Formats by which a number is a date or a time. The library turns those into Python's.
+# Formats by which a number is a date or a time, and those of them that are read as such. Not by the library: it fails
+# for a whole file where one value is no date of Python's.
 _DATE = {
     SPSS: re.compile(r"([AEJS]?DATE|DATETIME|YMDHMS|D?TIME|MTIME)\d", re.IGNORECASE),
     STATA: re.compile(r"%-?(t[cCd]|d)"),
 }
+_DAYS = {
+    SPSS: ("DATE", "ADATE", "EDATE", "JDATE", "SDATE"), STATA: ("%td", "%d", "%tdD_m_Y", "%tdCCYY-NN-DD"),
+}  # fmt: skip
+_MOMENTS = {SPSS: ("DATETIME", "YMDHMS"), STATA: ("%tC", "%tc")}
+_TIMES = {SPSS: ("TIME", "DTIME"), STATA: ("%tcHH:MM:SS", "%tcHH:MM")}
+_ORIGINS = {SPSS: datetime.datetime(1582, 10, 14), STATA: datetime.datetime(1960, 1, 1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +48,13 @@ class Variable:
     text : whether its values are text.
     date : whether they are dates or times.
     labels : value -> label, of all values that are not declared as missing.
+    read_as : the kind of its file, and "date", "datetime" or "time"; None where its numbers are read as numbers.
     """
 
     text: bool
     date: bool
     labels: dict[Any, str]
+    read_as: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +167,7 @@ def dictionary_of(path: str, form: Format) -> Dictionary:
     """Read the dictionary alone; ValueError where the file is damaged."""
     _check_end(path)
     _, facts = _library(path, path, form, metadataonly=True, user_missing=True)
-    date = _DATE[file_kind(path)]
+    kind = file_kind(path)
     variables = []
     for name in facts.column_names:
         text = facts.readstat_variable_types[name] == "string"
@@ -166,23 +177,53 @@ def dictionary_of(path: str, form: Format) -> Dictionary:
             for value, label in facts.variable_value_labels.get(name, {}).items()
             if label and (text or not isinstance(value, str)) and not any(_within(value, limits) for limits in ranges)
         }
-        is_date = not text and date.match(facts.original_variable_types[name] or "") is not None
-        variables.append((name, Variable(text, is_date, labels)))
+        written = "" if text else facts.original_variable_types[name] or ""
+        is_date = _DATE[kind].match(written) is not None
+        variables.append((name, Variable(text, is_date, labels, _read_as(kind, written))))
     rows = facts.number_rows
     return Dictionary(tuple(variables), rows if rows is not None and rows >= 0 else None)
 
 
 def text_of_value(value: Any, variable: Variable) -> str | None:
-    """The label of a value; text as it is, a number without a point where it is whole, a date as ISO 8601."""
+    """The label of a value; text as it is, a number without a point where it is whole, a date as ISO 8601.
+
+    A number that is no date of Python's, such as one beyond the year 9999, stays a number.
+    """
     if value is None or value != value:
         return None
     if value in variable.labels:
         return variable.labels[value]
     if isinstance(value, str):
         return value
+    if variable.read_as is not None:
+        with contextlib.suppress(OverflowError):
+            return _moment(float(value), *variable.read_as)
     if isinstance(value, (int, float)):
         return str(int(value)) if float(value).is_integer() else repr(value)
-    return str(value.isoformat()) if hasattr(value, "isoformat") else str(value)
+    return str(value)
+
+
+def _read_as(kind: str, written: str) -> tuple[str, str] | None:
+    """What a format makes of a number, for a kind of files."""
+    name = written.rstrip("0123456789.") if kind == SPSS else written
+    for what, names in (("date", _DAYS), ("datetime", _MOMENTS), ("time", _TIMES)):
+        if name in names[kind]:
+            return kind, what
+    return None
+
+
+def _moment(value: float, kind: str, what: str) -> str:
+    """A number as a date or time in ISO 8601: seconds in SPSS; in Stata days, or milliseconds where there is a time."""
+    if kind == SPSS:
+        days, seconds = divmod(value, 86_400)
+        microseconds = 0 if what == "date" else round(value % 1 * 1e6)
+    elif what == "date":
+        days, seconds, microseconds = value, 0.0, 0
+    else:
+        days, milliseconds = divmod(value, 86_400_000)
+        seconds, microseconds = milliseconds / 1000, int(milliseconds % 1000 * 1000)
+    moment = _ORIGINS[kind] + datetime.timedelta(int(days), int(seconds), microseconds)
+    return (moment if what == "datetime" else getattr(moment, what)()).isoformat()
 
 
 def _is_number(spelling: str) -> bool:
@@ -219,9 +260,10 @@ def _library(path: str, place: str, form: Format, **options: Any) -> Any:
     kind = file_kind(place)
     read: Callable[..., Any] = pyreadstat.read_sav if kind == SPSS else pyreadstat.read_dta
     try:
-        return read(os.fspath(place), output_format="dict", encoding=None if form.unicode else form.encoding, **options)
+        return read(os.fspath(place), output_format="dict", encoding=None if form.unicode else form.encoding,
+                    disable_datetime_conversion=True, **options)  # fmt: skip
     except MemoryError:
         raise
-    except Exception as error:  # of Python's dates too; what they say may quote a value
+    except Exception as error:  # what it says may quote a value
         reason = f"; {error}" if isinstance(error, pyreadstat.ReadstatError) else ""
         raise ValueError(f"`{path}` must be a whole file of {kind}{reason}. Write it anew, or as CSV.") from None

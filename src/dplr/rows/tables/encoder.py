@@ -20,6 +20,7 @@ from dplr._kit.validation import sentence
 from dplr.bounds.kinds import Column, Levels
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import Product
+from dplr.rows.faults import warn_of_new
 from dplr.rows.selection import spans
 from dplr.rows.tables.native import native_column, native_feature
 from dplr.rows.tables.table import Matrix, Table
@@ -186,28 +187,33 @@ class Encoder:
 
 
 def predictors(X: Any, layout: Layout | None) -> Matrix:
-    """All rows of a table, or of an array, with the columns of a fitted model; refused where an entry is missing."""
-    matrix, encoder = _encoded(X, layout)
+    """All rows of a table, or of an array, with the columns of a fitted model; refused where an entry is missing.
+
+    The data holder is warned of them as in a fit.
+    """
+    matrix, encoder, marks = _encoded(X, layout)
     if not np.isfinite(matrix).all():
         remedy = "The model has no answer for them; it was fitted with bounds that refuse missing values."
         raise ValueError(sentence("X", "must not hold NaN, infinity or missing values", encoder.not_finite(), remedy))
+    warn_of_new(matrix, layout, marks, encoder.features)
     return matrix
 
 
 def encoded(X: Any, layout: Layout) -> Matrix:
     """The rows of `predictors`, with NaN for what bounds refuse: whether there is any is for the caller to say."""
-    matrix, _ = _encoded(X, layout)
+    matrix, encoder, marks = _encoded(X, layout)
+    warn_of_new(matrix, layout, marks, encoder.features)
     return np.where(np.isfinite(matrix), matrix, np.nan)
 
 
-def _encoded(X: Any, layout: Layout | None) -> tuple[Matrix, Encoder]:
+def _encoded(X: Any, layout: Layout | None) -> tuple[Matrix, Encoder, list[int]]:
     if layout is not None and layout.named:
         missing = [name for name in layout.features if name not in X.columns]
         if missing:
             raise ValueError(_lacks(missing, list(X.columns)))
     encoder = Encoder(X, layout)
-    matrix, _ = encoder.block()
-    return matrix, encoder
+    matrix, marks = encoder.block()
+    return matrix, encoder, marks.tolist()
 
 
 def _lacks(missing: list[str], columns: list[str]) -> str:

@@ -78,19 +78,30 @@ class Table:
         return self._types[place]
 
 
-def as_table(X: Any) -> Table | None:
+def check_unmasked(parameter: str, values: Any) -> None:
+    """Refuse masked arrays, whatever they mask: NumPy's own conversions would use what a mask hides as if it were data.
+
+    Ids and weights are read with their masks instead.
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        remedy = f"Give {parameter}.filled(np.nan), or the rows without a mask."
+        raise TypeError(sentence(parameter, "must be no masked array", type(values).__name__, remedy))
+
+
+def as_table(X: Any, parameter: str = "X") -> Table | None:
     """X as a table, or None if it is not one; raises for a table that is not in memory, or names two columns alike."""
     if isinstance(X, Table):
         return X
     if isinstance(X, np.ndarray):
+        check_unmasked(parameter, X)
         return None
     try:
         frame = nw.from_native(_as_whole(X), pass_through=True)
     except nw.exceptions.DuplicateError:
         names = list(getattr(X, "column_names", X.columns))  # of Arrow, `columns` are the values
-        raise ValueError(sentence("X", "must name every column once", names)) from None
+        raise ValueError(sentence(parameter, "must name every column once", names)) from None
     if isinstance(frame, nw.LazyFrame):
-        raise TypeError(sentence("X", "must be in memory", type(X).__name__, "Call .collect() first."))
+        raise TypeError(sentence(parameter, "must be in memory", type(X).__name__, "Call .collect() first."))
     return Table(frame) if isinstance(frame, nw.DataFrame) else None
 
 

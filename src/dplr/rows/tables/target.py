@@ -11,6 +11,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from dplr.rows.tables.table import check_unmasked
 from dplr.rows.tables.text import NUMBERS
 from dplr.rows.tables.writers import numbers
 
@@ -56,6 +57,7 @@ class Target:
 def as_target(y: Any) -> Target:
     """The target of a column of any library, an array, or a sequence."""
     if isinstance(y, np.ndarray):
+        check_unmasked("y", y)
         return _of_array(y)
     if isinstance(y, Sequence) and not isinstance(y, (str, bytes)):
         return Target(OBJECTS, _objects(y), type(y).__name__)

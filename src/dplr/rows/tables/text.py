@@ -79,11 +79,13 @@ def _slow_codes(values: Any, levels: Mapping[str, int]) -> Codes:
 
 
 def _no_text(value: Any) -> int:
-    """Objects that are not text are not levels, and numbers are refused.
+    """Objects that are not text are not levels, and numbers and bytes are refused.
 
     Readers that guess types, such as pandas.read_csv, make text of some numbers and not of others, block by block: one
-    row would decide for thousands whether they are a level.
+    row would decide for thousands whether they are a level. Bytes are refused as a column of them is by its type.
     """
+    if isinstance(value, bytes):
+        raise TypeError("it holds bytes. Read it as text, such as with .str.decode('utf-8')")
     if isinstance(value, NUMBERS):
         raise TypeError("it holds text and numbers. Read it as text: where types are guessed, one row decides for all")
     return UNKNOWN
