@@ -5,6 +5,7 @@ to `choose` are turned into log probabilities of both neighbours. As a script (`
 ...``) it prints what each case shows, as a share of what the statement allows: tests run it on broken copies.
 """
 
+import functools
 import itertools
 import json
 import math
@@ -64,40 +65,40 @@ def table(kind, n, *records):
 
 def neighbours(case):
     """Pairs of tables, with the options of the release; one object for a table, however often it comes."""
-    kinds = {"columns": {"a": "integer", "b": "integer"}} if case == "integer" else {}
-    if case in ("numbers", "integer"):
-        values = VALUES if case == "numbers" else (0.0, 1_000_100.0, 2e6)
-        return _all_pairs([table(case, RECORDS, value) for value in values], kinds)
-    if case == "dates":
-        return _all_pairs([table(case, RECORDS, day) for day in (0, 2_932_000, NAN)], {})
-    if case == "add_remove":
-        less = table(case, RECORDS)
-        more = [table(case, RECORDS, value) for value in VALUES[1:-1]]
-        options = [{"neighbouring": case, "n_rows": n_rows} for n_rows in (RECORDS, 3 * RECORDS)]
-        return [(one, less, some) for one, some in itertools.product(more, options)]
-    if case == "steps":  # of neighbours near a number at which steps outwards begin to weigh more
+    kind, _, relation = case.partition(", ")
+    if kind == "steps":  # of neighbours near a number at which steps outwards begin to weigh more
         options = {"neighbouring": "add_remove", "n_rows": 1000}
-        return [(table(case, n, 1e4), table(case, n), options) for n in range(1000, 1020)]
-    if case == "weights":
-        rows = [table(case, RECORDS, value).assign(w=[1.0] * RECORDS + [9.0]) for value in VALUES[1::2]]
-        return _all_pairs(rows, {"sample_weight": "w", "weight_max": 2.0})
-    ids = [*np.arange(RECORDS).tolist(), *[RECORDS] * 4]
-    of_one = ([0.1] * 4, [1e4] * 4, [0.1, 1e4, NAN, 30.0])
-    return _all_pairs([table(case, RECORDS, *some).assign(id=ids) for some in of_one], {"person": "id"})
+        return [(table(kind, n, 1e4), table(kind, n), options) for n in range(1000, 1020)]
+    options = {
+        "integer": {"columns": {"a": "integer", "b": "integer"}}, "persons": {"person": "id"},
+        "weights": {"sample_weight": "w", "weight_max": 2.0},
+    }.get(kind, {})  # fmt: skip
+    values = {
+        "integer": (0.0, 1_000_100.0, 2e6), "dates": (0, 2_932_000, NAN), "weights": VALUES[1::2],
+        "persons": ([0.1] * 4, [1e4] * 4, [0.1, 1e4, NAN, 30.0]),
+    }.get(kind, VALUES)  # fmt: skip
+    tables = [_of_a_unit(kind, np.atleast_1d(rows).tolist()) for rows in values]
+    if relation != "add_remove":
+        return [(left, right, options) for left, right in itertools.combinations(tables, 2)]
+    less, added = _of_a_unit(kind, []), {"neighbouring": relation}
+    facts = [{"n_rows": RECORDS}, {"n_rows": 3 * RECORDS}, {"n_rows": RECORDS, "outside": 0.25}]
+    return [(more, less, options | added | some) for more, some in itertools.product(tables, facts)]
 
 
-def _all_pairs(tables, options):
-    return [(left, right, options) for left, right in itertools.combinations(tables, 2)]
+def _of_a_unit(kind, rows):
+    """A table with the rows of one unit more, which weigh as much as it may or are four of one person."""
+    ids, weights = [*range(RECORDS), *[RECORDS] * len(rows)], [1.0] * RECORDS + [9.0] * len(rows)
+    return table(kind, RECORDS, *rows).assign(**{"weights": {"w": weights}, "persons": {"id": ids}}.get(kind, {}))
 
 
 def measured(X, options, picks):
     """Of each pick: log probabilities of middles, those of ends, and records outside; of one of two equal columns."""
     release = planned(X, eps=EPS, **declared(OPTIONS | options))
-    histograms, plan = release.rows.counted(), release.plan
-    return [_stages(histograms.cells[0], plan.kinds[plan.numbers[0]], plan, pick) for pick in picks]
+    histograms, plan, known = release.rows.counted(), release.plan, {}
+    return [_stages(histograms.cells[0], plan.kinds[plan.numbers[0]], plan, pick, known) for pick in picks]
 
 
-def _stages(cells, kind, plan, pick):
+def _stages(cells, kind, plan, pick, known):
     """Log probabilities of a middle, a lower end and an upper end, and the number outside over the scale of its noise.
 
     A pick is a place for each: a share of those that there are.
@@ -105,13 +106,15 @@ def _stages(cells, kind, plan, pick):
     found, source = [], NoNoise()
 
     def choose(rough, exponent, _):
-        exponents = np.array([float(exponent(place)) for place in range(len(rough))])
-        assert (rough <= exponents + 1e-12).all()
-        found.append(-exponents - np.log(np.exp(-exponents).sum()))
+        if rough.tobytes() not in known:  # the middle is the same for every pick
+            exponents = np.array([float(exponent(place)) for place in range(len(rough))])
+            assert (rough <= exponents + 1e-12).all()
+            known[rough.tobytes()] = -exponents - np.log(np.exp(-exponents).sum())
+        found.append(known[rough.tobytes()])
         return round(pick[len(found) - 1] * (len(rough) - 1))
 
     with unittest.mock.patch.object(selection, "choose", choose):
-        ends = chosen_range(cells, kind, plan.records, plan.share, plan.prices, source)
+        ends = chosen_range(cells, kind, plan.records, plan.share, plan.prices, plan.changed, source)
     return [*found, np.array([ends.outside * UNITS / source.scale])]
 
 
@@ -139,48 +142,80 @@ def losses(case):
     return float(2 * largest.sum() / EPS)
 
 
-def of_texts(case):
-    """How a release of texts keeps its promise: the largest of several shares of what is allowed, exactly.
+def of_texts(relation, person, columns):
+    """How a release of texts keeps its promise, exactly: shares of delta and of eps that neighbours show.
 
-    The least noise with which a text is released says how probable that is.
+    The larger one where it is above 1, and else the smaller one.
     """
-    n, persons = 2000, case == "texts of persons"
-    frame = pd.DataFrame({"t": ["x"] * n, "id": np.arange(n)})
-    options = {"delta": 1e-4, "columns": ["t"], "person": "id" if persons else None}
-    plan = planned(frame if persons else frame[["t"]], eps=EPS, **declared(OPTIONS | options)).plan
-    each, delta = EPS / plan.changed, 1e-4 / (1 + math.exp(EPS))
-    alone = max(_any_released(plan, count) for count in ((1, 2, 16, 1024) if persons else (1,)))
-    weights = np.arange(1, 40) * UNITS
-    common = [_log_odds(plan, int(weight), int(weight) + UNITS) / each for weight in weights]
-    return max(alone / delta, *common)
+    tables = [_counted_texts(relation, person, columns, rows) for rows in UNITS_OF_TEXTS[relation, person is not None]]
+    found = [_shown(left, right) for left, right in itertools.permutations(tables, 2)]
+    worst = np.max(found, axis=0)
+    return float(worst.max() if worst.max() > 1 + 1e-9 else worst.min())
 
 
-def _released(plan, weight):
-    """Log probabilities that a text of this weight is released, and that it is not."""
-    low, high, source = -(2**20), 2**20, NoNoise()  # the least noise that suffices lies above `low`, up to `high`
-
-    def is_kept(noise):
-        source.noise = noise
-        return bool(frequent_texts({"t": weight}, plan.prices, plan.changed, plan.shared, source))
-
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_kept(middle) else (middle, high)
-    b = source.scale
-    tail = math.exp(-abs(high) / b) / (1 + math.exp(-1 / b))  # of noise of at least |high|
-    if high > 0:
-        return math.log(tail or 5e-324), math.log1p(-tail)
-    below = math.exp(-(1 - high) / b) / (1 + math.exp(-1 / b))
-    return math.log1p(-below), math.log(below or 5e-324)
+# The rows of one unit, beside the rows of others: numbers are texts that nobody else has.
+FEW, MANY = [str(k) for k in range(16)], [str(k) for k in range(1024)]
+UNITS_OF_TEXTS = {
+    ("replace_one", False): (["0"], ["1"], ["x"], ["y"]),
+    ("add_remove", False): ([], ["0"], ["x"]),
+    ("replace_one", True): (["0"], FEW, MANY, ["x"], ["y"] * 4, ["x", "y"]),
+    ("add_remove", True): ([], ["0"], FEW, MANY, ["x", "y"]),
+}
+TEXT_EPS, DELTA = 8.0, 1e-4
 
 
-def _any_released(plan, count):
-    """How probable it is that any of so many texts of one unit is released."""
-    return -math.expm1(count * _released(plan, UNITS // count)[1])
+def _counted_texts(relation, person, columns, rows):
+    """The plan of a release, and what the rows of each text weigh: of one column, all of which are equal."""
+    others = ["x"] * 40 + ["y"] * 9
+    frame = pd.DataFrame({str(k): [*others, *rows] for k in range(columns)})
+    frame["id"] = [*range(len(others)), *[len(others)] * len(rows)]
+    options = {"delta": DELTA, "columns": [str(k) for k in range(columns)], "person": person}
+    if relation == "add_remove":
+        options |= {"neighbouring": relation, "n_rows": len(others)}
+    release = planned(frame, eps=TEXT_EPS, **declared(OPTIONS | options))
+    return release.plan, release.rows.counted().texts[0]
 
 
-def _log_odds(plan, weight, more):
-    return max(abs(p - q) for p, q in zip(_released(plan, weight), _released(plan, more), strict=True))
+def _shown(left, right):
+    """The share of delta that one table shows beside a factor of e^eps to the other, and that of eps without a delta.
+
+    Texts that both have show a loss of eps at most; those of one alone are shown by their presence.
+    """
+    (plan, sums), (other, others) = left, right
+    assert (plan.prices, plan.changed, plan.shared) == (other.prices, other.changed, other.shared)
+    columns, facts = len(plan.texts), (plan.prices, plan.changed, plan.shared)
+    laws = {weight: _law(weight, *facts) for weight in {*sums.values(), *others.values()}}
+    loss = shown = hidden = 0.0
+    for text in {*sums, *others}:
+        if text not in others:
+            shown += math.log1p(-laws[sums[text]][1].sum())  # log probability that it stays away
+        elif text not in sums:
+            hidden += math.log1p(-laws[others[text]][1].sum())
+        else:
+            loss += _largest_loss(laws[sums[text]], laws[others[text]])
+    # The worst events: a text of this table alone is there, or none is and what both have is what tells most.
+    alone = -math.expm1(columns * shown)
+    rest = max(0.0, math.exp(columns * shown) - math.exp(TEXT_EPS - columns * loss + columns * hidden))
+    return (alone + rest) / DELTA, columns * loss / TEXT_EPS
+
+
+@functools.cache
+def _law(weight, *facts):
+    """Numbers that a text of this weight may be released with, and their probabilities: all noise is tried."""
+    source = NoNoise()
+    frequent_texts({"t": weight}, *facts, source)
+    source.noise = noise = np.arange(-2 * UNITS - source.scale, 2 * UNITS + 40 * source.scale)
+    kept = frequent_texts({f"{k:09d}": weight for k in range(len(noise))}, *facts, source)
+    rate = 1 / source.scale
+    probabilities = math.tanh(rate / 2) * np.exp(-rate * np.abs(noise[[int(name) for name in kept]]))
+    return np.array(list(kept.values())), probabilities
+
+
+def _largest_loss(one, other):
+    """The largest log ratio of probabilities of what is released, or of nothing."""
+    (numbers, p), (others, q) = one, other
+    _, here, there = np.intersect1d(numbers, others, return_indices=True)
+    return float(max(np.log(p[here] / q[there]).max(), math.log1p(-p.sum()) - math.log1p(-q.sum())))
 
 
 def of_two_columns(runs):
@@ -195,11 +230,19 @@ def of_two_columns(runs):
     return eps_lower_bound(*found) / EPS
 
 
+TEXTS = {
+    f"texts, {relation}, {unit}, {columns}": (relation, person, columns)
+    for relation in ("replace_one", "add_remove")
+    for unit, person in (("rows", None), ("persons", "id"))
+    for columns in (1, 2)
+}
+
+
 def measure(case, runs):
     """What neighbours show as a share of what is allowed."""
     if case == "two columns":
         return of_two_columns(runs)
-    return of_texts(case) if case.startswith("texts") else losses(case)
+    return of_texts(*TEXTS[case]) if case in TEXTS else losses(case)
 
 
 if __name__ == "__main__":

@@ -358,7 +358,6 @@ REFUSED = [
     (PEOPLE[["smokes"]], {}, ValueError, "must have numbers or text to learn"),
     (PEOPLE[["age"]].astype(object), {}, ValueError, "must say what 'age' holds, whose type does not"),
     (TEXT, {}, ValueError, "`delta` must be positive to learn the levels of race"),
-    (TEXT, {"delta": 1e-7, "eps": 600.0}, ValueError, "`delta` must be larger, or eps smaller"),
 ]
 
 

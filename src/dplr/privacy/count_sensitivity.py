@@ -8,9 +8,9 @@ def range_of_excess(record: int) -> int:
     return record
 
 
-def range_of_distance(record: int) -> int:
-    """How far changes of the distance of a middle from the median differ: two records (quantiles.md, lemma 3)."""
-    return 2 * record
+def range_of_distance(record: int, records_changed: int) -> int:
+    """How far changes of the distance of a middle from the median differ (quantiles.md, lemma 3)."""
+    return record * records_changed
 
 
 def records_outside(record: int) -> int:

@@ -30,8 +30,6 @@ CELL_UNITS, UNITS = 2**30, 2**10
 _MARGIN = 1 + 2.0**-40
 # Sums of more records may not fit in 64 bits.
 _MOST_RECORDS = 2**32
-# Beyond these a threshold says nothing that a float can hold.
-_LARGEST_EPS, _LEAST_DELTA = 500.0, 1e-300
 # What a power of ten outwards weighs in an exponent: the records times the eps of an end over so many, and at least so
 # much; less around a middle of 0, where there are many zeros, and the other numbers may be of any size.
 _DECADE, _DECADE_AROUND_ZERO, _MOST_DECADE = (40.0, 6.0), (110.0, 1.5), 36.0
@@ -72,23 +70,17 @@ class Prices:
 
 def prices(eps: float, delta: float, numbers: int, texts: int) -> Prices:
     """The larger eps of a column: an even share of eps, or what zCDP allows."""
-    plain = Prices(exact(eps) / (numbers + texts), _text_delta(delta, eps, texts))
+    plain = Prices(exact(eps) / (numbers + texts), _text_delta(delta, texts))
     if delta == 0:
         return plain
     half = delta / 2 if texts else delta
     column = _largest_column(largest_rho(eps, half), numbers, texts)
-    return plain if column <= plain.column else Prices(column, _text_delta(delta / 2, eps, texts), True)
+    return plain if column <= plain.column else Prices(column, _text_delta(delta / 2, texts), True)
 
 
-def _text_delta(delta: float, eps: float, texts: int) -> float:
+def _text_delta(delta: float, texts: int) -> float:
     """The delta of each threshold, such that all add up to delta (quantiles.md, theorem 3)."""
-    if not texts:
-        return 0.0
-    share = delta / (texts * (1 + math.exp(min(eps, _LARGEST_EPS))) * _MARGIN)
-    if eps > _LARGEST_EPS or (delta > 0 and share < _LEAST_DELTA):
-        got = f"eps = {eps:g}, delta = {delta:g}"
-        raise ValueError(sentence("delta", "must be larger, or eps smaller, to learn levels", got))
-    return share
+    return delta / (texts * _MARGIN) if texts else 0.0
 
 
 def _rho(column: float, numbers: int, texts: int) -> float:
@@ -141,8 +133,9 @@ def threshold(price: Fraction, delta: float, changed: int, shared: bool) -> int:
     shared : whether the rows of one unit may have several texts.
     """
     scale = noise_units(price, count_sensitivity.records_by_text(UNITS, changed))
-    one = UNITS - scale * math.log(delta)
-    many = 1 - scale * (math.log(delta) - math.log(UNITS)) if shared else 0.0
+    tail = math.log(delta) + math.log1p(math.exp(-1 / scale))
+    one = UNITS - scale * tail
+    many = 1 - scale * (tail - math.log(UNITS)) if shared else 0.0
     return math.ceil(max(one, many) * _MARGIN) + 1
 
 

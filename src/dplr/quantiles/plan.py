@@ -94,7 +94,8 @@ def learned_column(histograms: Histograms, name: str, plan: BoundsPlan, source: 
         sums = histograms.texts[plan.texts.index(name)]
         return _of_texts(name, frequent_texts(sums, plan.prices, plan.changed, plan.shared, source), plan)
     cells = histograms.cells[plan.numbers.index(name)]
-    return _of_range(name, kind, chosen_range(cells, kind, plan.records, plan.share, plan.prices, source), plan)
+    ends = chosen_range(cells, kind, plan.records, plan.share, plan.prices, plan.changed, source)
+    return _of_range(name, kind, ends, plan)
 
 
 def _of_texts(name: str, counts: Mapping[str, float], plan: BoundsPlan) -> LearnedColumn:

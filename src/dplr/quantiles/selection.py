@@ -35,7 +35,9 @@ class Range:
     outside: float
 
 
-def chosen_range(cells: Counts, kind: Kind, records: int, share: float, price: Prices, source: Source) -> Range:
+def chosen_range(
+    cells: Counts, kind: Kind, records: int, share: float, price: Prices, changed: int, source: Source
+) -> Range:
     """A middle, two ends, and the noisy number of records outside them.
 
     Parameters
@@ -45,11 +47,12 @@ def chosen_range(cells: Counts, kind: Kind, records: int, share: float, price: P
     records : a public number of them.
     share : of the records that may lie beyond each end.
     price : of each choice.
+    changed : records that differ between neighbours.
     source : of the noise.
     """
     below = np.concatenate([[0], np.cumsum(cells)])  # what lies in the cells before each
     total = int(below[-1])
-    middle = _middle(below, records, price.middle, source)
+    middle = _middle(below, records, price.middle, changed, source)
     allowed, (steps, weight) = int(share * records * CELL_UNITS), steps_outwards(records, price.end, middle == 0)
     lows, highs = lower_ends(middle, kind, steps), upper_ends(middle, kind, steps)
     before_low = [int(below[cell_of(end) + LAST + _inside(end)]) for end in lows]
@@ -67,13 +70,13 @@ def _inside(end: float) -> bool:
     return abs(end) != start_of(cell_of(end))
 
 
-def _middle(below: Counts, records: int, price: Fraction, source: Source) -> float:
+def _middle(below: Counts, records: int, price: Fraction, changed: int, source: Source) -> float:
     """The value of a block of cells near the median, by the exponential mechanism."""
     through = below[_MIDDLES.last + LAST + 1]
     onwards = below[-1] - below[_MIDDLES.first + LAST]
     half = records * CELL_UNITS // 2
     costs = np.maximum(np.maximum(half - through, half - onwards), 0)
-    rate = price / count_sensitivity.range_of_distance(CELL_UNITS)
+    rate = price / count_sensitivity.range_of_distance(CELL_UNITS, changed)
     return _MIDDLES.value(_least(costs, rate, np.zeros(len(costs), np.int64), Fraction(0), source))
 
 
