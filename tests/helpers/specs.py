@@ -6,5 +6,7 @@ from dplr.mechanisms import as_mechanism
 
 
 def spec_with(mechanism, ranges):
-    """The spec of a mechanism, or of its shorthand, with these ranges."""
+    """The spec of a mechanism, or of its shorthand, with these ranges; as it is, where it has none to choose."""
+    if mechanism in ("auto", "none"):
+        return mechanism
     return dataclasses.replace(as_mechanism(mechanism), ranges=ranges)

@@ -85,6 +85,7 @@ def test_a_model_that_no_file_holds_is_refused_before_anything_is_reserved(ledge
 def test_a_model_that_may_be_too_large_for_its_file_is_refused_before_anything_is_reserved(ledger, monkeypatch):
     size = len(encode_model(fitted(Ledger(f"{ledger.path}.other", eps=1.0))))
     monkeypatch.setattr("dplr.estimators._base.MOST_BYTES", size)
+    monkeypatch.setattr("dplr.estimators._base._FILED", [])
     with pytest.raises(ValueError, match=r"`released_` must fit into 0 MiB.*Nothing was spent"):
         fitted(ledger.keeping(encode_model))
     assert ledger.entries() == []

@@ -286,6 +286,9 @@ LINKED = {
     "ngd, as rows are": (dplr.NoisyGradientDescent(standardise="off"), {"delta": 1e-6}),
     "ngd, per-step": (dplr.NoisyGradientDescent(composition="per-step", steps=5), {"delta": 1e-6}),
     "ngd, just below 1": (dplr.NoisyGradientDescent(standardise="off", clip=1 - 1e-9), {"delta": 1e-6}),
+    "ngd, drowned": ("ngd", {"delta": 1e-6, "eps": 1e-3}),
+    "ngd, drowned as rows are": (dplr.NoisyGradientDescent(standardise="off"), {"delta": 1e-6, "eps": 1e-4}),
+    "ngd, a drowned short clip": (dplr.NoisyGradientDescent(clip=2.0**-18), {"delta": 1e-6, "eps": 1e-3}),
 }
 
 

@@ -156,3 +156,82 @@ def test_the_command_refuses_a_model_that_its_file_cannot_hold_before_it_spends(
     assert "Nothing was spent" in result.output
     assert (drawn, ledger.entries()) == ([], [])
     assert not (tmp_path / "model.json").exists()
+
+
+@pytest.mark.parametrize("mechanism", ["fm", "output", "score"])
+def test_models_of_classes_are_saved_where_noise_drowns_them(mechanism, tmp_path):
+    """A share of mu at a share of delta costs more eps than all of mu at all of delta, where eps is small."""
+    table, y = made("three")
+    options = {"mechanism": mechanism, "eps": 1e-4, "delta": 1e-3, "bounds": bounds_of("three")}
+    est = dplr.fit(table.drop(columns=["id", "w"]), y, **options)
+    assert est._record.plan.statement.eps > 1e-4 or mechanism == "fm"
+    dplr.save_model(est, tmp_path / "model.json")
+    assert dplr.load_model(tmp_path / "model.json").privacy_ == est.privacy_
+
+
+@pytest.mark.parametrize(
+    "options", [{"mechanism": dplr.ObjectivePerturbation(intervals="on")}, {"person": "id"}], ids=str
+)
+def test_models_without_noise_are_saved_whether_or_not_their_mechanism_states_the_delta(options, tmp_path):
+    table, y = made("two")
+    options = {"mechanism": "objective", "eps": np.inf, "delta": 1e-4, "bounds": bounds_of("two")} | options
+    est = dplr.fit(table.drop(columns=["w"] if "person" in options else ["id", "w"]), y, **declared(options))
+    dplr.save_model(est, tmp_path / "model.json")
+    assert dplr.load_model(tmp_path / "model.json").privacy_ == est.privacy_
+
+
+# --- whether a plan can be saved is asked before anything is reserved, and once
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The coefficients of the models whose files are made."""
+    models, honest = [], _base._encode
+    monkeypatch.setattr(_base, "_FILED", [])
+    monkeypatch.setattr(_base, "_encode", lambda est: models.append(est.coef_) or honest(est))
+    return models
+
+
+def test_a_fit_that_a_ledger_pays_is_refused_if_no_file_could_hold_its_model(tmp_path, monkeypatch):
+    table, y = made("two")
+    monkeypatch.setattr("dplr.model_file.state.write_statement", lambda _: {"nothing": "that is read"})
+    monkeypatch.setattr(_base, "_FILED", [])
+    ledger = dplr.Ledger(tmp_path / "budget", eps=1.0)
+    for fit in (dplr.fit, lambda *rows, eps, **options: dplr.fit_many(*rows, eps=[0.2, eps], **options)):
+        with pytest.raises(ValueError, match=r"the model could not be kept: .* Nothing was spent"):
+            fit(table[["age"]], y, eps=0.5, bounds=dplr.Bounds({"age": (18, 99)}, target=("no", "yes")), ledger=ledger)
+    assert ledger.entries() == []
+
+
+def test_equal_plans_are_asked_once_and_others_by_themselves(asked, tmp_path):
+    table, y = made("three")
+    options = {"bounds": bounds_of("three"), "mechanism": "fm", "ledger": dplr.Ledger(tmp_path / "budget", eps=9.0)}
+    rows = table[["age", "kind"]]
+    for eps in (0.5, 0.5, 0.25, 0.5):
+        dplr.fit(rows, y, eps=eps, **options)
+    dplr.fit(rows[::-1], y[::-1], eps=0.25, **options)
+    assert len(asked) == 2
+    assert not np.any(asked)
+    dplr.fit_many(rows, y, eps=[0.25, 0.125], **options)
+    dplr.fit(
+        rows,
+        y,
+        eps=0.25,
+        **options | {"bounds": dplr.Bounds({"age": (0, 99), "kind": {"levels": ["p", "q"]}}, target=("a", "b", "c"))},
+    )
+    assert len(asked) == 4
+    dplr.fit(rows, y, eps=0.3, **options | {"ledger": None})
+    assert len(asked) == 4
+
+
+def test_a_model_of_a_users_class_or_too_large_for_a_file_is_paid_for_all_the_same(asked, tmp_path, monkeypatch):
+    class Own(dplr.LogisticRegression):
+        pass
+
+    table, y = made("two")
+    ledger = dplr.Ledger(tmp_path / "budget", eps=9.0)
+    Own(bounds=dplr.Bounds({"age": (18, 99)}, target=("no", "yes")), ledger=ledger).fit(table[["age"]], y)
+    monkeypatch.setattr(_base, "MOST_BYTES", 10)
+    dplr.fit(table[["age"]], y, eps=0.5, bounds=dplr.Bounds({"age": (18, 99)}, target=("no", "yes")), ledger=ledger)
+    assert [entry.state for entry in ledger.entries()] == ["committed"] * 2
+    assert asked == []

@@ -1,5 +1,6 @@
 """A law of model files: whatever `fit` accepts is read back as it was, or is refused in a sentence."""
 
+import math
 import re
 import warnings
 
@@ -52,7 +53,7 @@ def fits(draw):
         "bounds": dplr.Bounds({name: every_column.COLUMNS[name] for name in names}, target=target, products=products),
         "model": model,
         "mechanism": spec_with(draw(st.sampled_from(SPECS)), draw(st.sampled_from(["auto", "on", "off"]))),
-        "eps": draw(st.sampled_from([0.5, 20.0, 1e5])),
+        "eps": draw(st.sampled_from([1e-5, 1e-4, 1e-3, 0.01, 0.1, 0.5, 20.0, 1e5, math.inf])),
         "delta": draw(st.sampled_from([0.0, 1e-4])),
         "fit_intercept": draw(st.sampled_from([True, True, False])),
         "l2": draw(st.sampled_from(["auto", "auto", 0.1])),

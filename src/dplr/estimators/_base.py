@@ -7,7 +7,8 @@ import copy
 import functools
 import math
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
@@ -56,6 +57,14 @@ from dplr.rows import LabelRule, Table, Target, as_table, as_target, check_index
 
 # The most bytes that a number in a model file takes beyond those of a zero: a sign, 17 digits and an exponent.
 _DIGITS = 22
+# The last plans, with the facts around them, of models that a file can hold.
+_FILED: list[tuple[Any, ...]] = []
+
+
+def _encode(est: Any) -> bytes:
+    """The bytes of a model file, whose room stands above this one: it is loaded where something is paid for."""
+    data: bytes = import_module("dplr.model_file").encode_model(est)
+    return data
 
 
 @estimator
@@ -239,8 +248,8 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
         planned = {eps: ready.facts.planned(eps) for eps in dict.fromkeys(levels)}
         warn_of_noise(plan.outlook for plan in planned.values())
         plans = [planned[eps] for eps in levels]
-        if len(plans) == 1 and isinstance(ledger, Keeping | NullLedger) and ledger.encode is not None:
-            self._check_file(ledger.encode, ready, plans[0])
+        for eps, plan in planned.items():
+            self._check_file(ledger, ready, eps, plan)
         with ready.explaining():
             keep = functools.partial(self._kept, ledger, ready)
             releases = release(ready, plans, ledger, self._source(), track, keep)
@@ -254,16 +263,31 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
             return None
         return ledger.file_of(self._of(done[0], ready))
 
-    def _check_file(self, encode: Callable[[Any], bytes], ready: FitInput, planned: ReleasePlan) -> None:
-        """Refuse a model that no file can hold before anything is spent: only its numbers are not known yet."""
+    def _check_file(self, ledger: Budget, ready: FitInput, eps: float, planned: ReleasePlan) -> None:
+        """Refuse a model that no file can hold before anything is spent: only its numbers are not known yet.
+
+        The answer is kept with the plan and its facts: a file of zeros takes as long as a small fit. Without a wish
+        for a file, models that are too large for one, and those of a user's own class, are fitted all the same.
+        """
+        wished, facts = getattr(ledger, "encode", None), ready.facts
+        asked = (wished, type(self), planned, facts.bounds, facts.columns, facts.classes, ready.name)
+        if (wished is None and isinstance(ledger, NullLedger)) or asked in _FILED:
+            return
         done = blank(ready, planned)
+        further = _DIGITS * done.size
+        if wished is None and (further > MOST_BYTES or not type(self).__module__.startswith("dplr.estimators.")):
+            return
+        model = self._of(done, ready)
+        model.eps = eps
         try:
-            most = len(encode(self._of(done, ready))) + _DIGITS * done.size
-            if most > MOST_BYTES:
+            most = len((wished or _encode)(model)) + further
+            if wished is not None and most > MOST_BYTES:
                 rule, remedy = f"must fit into {MOST_BYTES >> 20} MiB", "Use fewer columns."
                 raise ValueError(sentence("released_", rule, f"up to {most >> 20} MiB", remedy))
         except (ValueError, TypeError) as error:
             raise ValueError(f"the model could not be kept: {error} Nothing was spent.") from None
+        del _FILED[:-15]
+        _FILED.append(asked)
 
     def _of(self, done: FittedRelease, ready: FitInput) -> Self:
         """A copy of this estimator as it is after that release."""

@@ -18,6 +18,8 @@ from dplr.fitting.ranges import BLOCKS, block_shapes, columns_of, joint_sensitiv
 from dplr.mechanisms.protocol import CLIPS, Mechanism, Shape
 from dplr.model_file.readers import check_room
 from dplr.model_file.strict_json import refuse
+from dplr.privacy.gaussian import gaussian_eps
+from dplr.privacy.guarantees import Gaussian
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.problem import Problem
 from dplr.rows import FROM_DATA
@@ -63,7 +65,7 @@ def _stated_deltas(parameters: dict[str, Any], values: dict[str, Any], statement
     delta: float = parameters["delta"]
     about = parameters["mechanism"].about
     if math.isinf(statement.eps):
-        return {delta}
+        return {0.0, delta}
     blocks = {name: block for name, block in statement.released.items() if name not in BLOCKS}
     laws = {block.law for name, block in blocks.items() if name.startswith("coef") or not about.beside}
     without_delta, with_delta = (laws <= set(names) for names in about.laws)
@@ -155,7 +157,7 @@ def check_blocks(
         rule = "must be given for more than two classes and where ranges are released, and null else"
         refuse("model.statement_of_one", rule, labels)
     facts = [(kind.mechanism, kind.neighbouring, kind.unit, kind.uncovered) for kind in (of_one, statement)]
-    if facts[0] != facts[1] or of_one.eps > statement.eps or of_one.delta > statement.delta:
+    if facts[0] != facts[1] or _eps_at(statement.delta, of_one) > statement.eps or of_one.delta > statement.delta:
         refuse("model.statement_of_one", "must be of the same release, at no larger eps and delta", of_one.eps)
     if several and problem.w0 is not None:
         refuse("model.start", "must be null with more than two classes", problem.w0)
@@ -168,6 +170,11 @@ def check_blocks(
     blocks = by_class([of_one.released] * len(labels), labels) if several and not joint else of_one.released
     if list(statement.released.items()) != [*ranges.items(), *blocks.items()]:
         refuse(where, "must be those of the fits of all classes", list(statement.released))
+
+
+def _eps_at(delta: float, of_one: PrivacyStatement) -> float:
+    """Its eps at the delta of all models: at a share of that delta, a share of mu may cost more eps than the whole."""
+    return gaussian_eps(of_one.guarantee.mu, delta) if isinstance(of_one.guarantee, Gaussian) else of_one.eps
 
 
 def _check_ranges(

@@ -94,14 +94,15 @@ def link_of(plan: Plan, full: bool, standardised: bool) -> Link:
     """From margins to log odds: the gradient of a row of norm r is clipped where its slope is above clip / r.
 
     Standardised rows have a mean square norm of about 1; of others r is taken to be the largest norm. The plan of a
-    model file has no descent: there the noise of full or Poisson batches tells the clip, up to the grid of the sums.
+    model file has no descent: there the noise of full or Poisson batches tells the clip. What they charge is the clip
+    and what flooring to the grid adds (calibration.py, `gaussian_blocks`), which at small eps is as large as the clip.
     """
     problem, released = plan.problem, plan.statement.released
     norm = 1.0 if standardised else problem.geometry.row_norm
     if isinstance(plan.settings, Descent):
         cut = plan.settings.clip / norm
     else:
-        records = problem.neighbouring.records_changed if full else 1
-        cut = released[ABOUT.steps_in].sensitivity / (records * norm)
-        cut = min(cut, _WIDEST)  # the grid may hide that it is just below 1
+        records, block = problem.neighbouring.records_changed if full else 1, released[ABOUT.steps_in]
+        moved = block.sensitivity - math.sqrt(block.shape[-1]) * block.grid
+        cut = min(moved / (records * norm), _WIDEST)  # rounding may hide that it is just below 1
     return clipped_link(cut, link_share(problem.reference_total, plan.statement.eps, _HALFWAY))
