@@ -5,8 +5,10 @@ import zlib
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.ensemble import StackingRegressor
 from sklearn.model_selection import (
+    GridSearchCV,
     GroupKFold,
     GroupShuffleSplit,
     KFold,
@@ -168,3 +170,35 @@ def test_a_member_whose_noise_is_known_is_refused_as_a_plain_one():
     ):
         with pytest.raises(ValueError, match=r"a stack with a member that is not private"):
             StackingRegressor([("a", member)], NUMBERS, cv=KFold(2)).fit(X, Y)
+
+
+CONDITION = "the order of the rows says nothing of any record"
+CLIENTS = {  # and whether they fit folds
+    "fit": (lambda model: [model.fit(X, Y)], False),
+    "folds": (lambda model: cross_validate(model, X, Y, cv=KFold(2, shuffle=True), return_estimator=True), True),
+    "a search's last fit": (lambda model: [GridSearchCV(model, {"l2": [0.1]}, cv=KFold(2)).fit(X, Y)], False),
+    "a stack": (lambda model: [stack(model, KFold(2, shuffle=True), last=model)()], True),
+    "a stack that was fitted before": (lambda model: [stack(model.fit(X, Y), "prefit", last=clone(model))()], False),
+    "a chain": (lambda model: RegressorChain(model, cv=KFold(2)).fit(X, TWO).estimators_, True),
+    "a chain without folds": (lambda model: RegressorChain(model).fit(X, TWO).estimators_, False),
+}
+
+
+@pytest.mark.filterwarnings("ignore::dplr.PrivacyWarning")
+@pytest.mark.parametrize("name", CLIENTS)
+def test_the_statement_of_a_fit_to_folds_says_what_the_order_of_rows_must_not(name):
+    """The fits of all folds are as private as their statements add up to only where no record moves another one."""
+    run, says = CLIENTS[name]
+    found = run(NUMBERS.__class__(eps=1.0))
+    models = found["estimator"] if isinstance(found, dict) else found
+    models = [getattr(m, "final_estimator_", getattr(m, "best_estimator_", m)) for m in models]
+    assert [any(CONDITION in fact for fact in m.privacy_.assumptions) for m in models] == [says] * len(models)
+
+
+def test_whoever_is_told_to_pass_kfold_is_told_its_condition():
+    with pytest.raises(ValueError, match=r"Pass cv=KFold\(5, shuffle=True\), without a seed") as raised:
+        stack(NUMBERS, SHUFFLED)()
+    with pytest.warns(dplr.PrivacyWarning, match=r"Pass cv=KFold\(5, shuffle=True\), without a seed") as warned:
+        cross_validate(LABELS, X, Y, cv=2)
+    for said in (raised.value, warned[0].message):
+        assert CONDITION in str(said)

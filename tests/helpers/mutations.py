@@ -96,6 +96,9 @@ def models():
             dplr.fit(features.transform(frame), X[:, 0], eps=2.0, model="linear", mechanism="fm", rng=10),
             dplr.fit(weighted(), np.where(y, "yes", "no"), class_weight={"no": 1, "yes": 2.5}, rng=11, **units),
             dplr.fit(X, third, person=np.arange(len(X)) // 4, eps=2.0, mechanism="objective", rng=12, **abc),
+            dplr.fit(X, y, eps=2.0, mechanism="fm", rng=13, holdout=0.25),
+            dplr.fit(X, X[:, 0], eps=2.0, model="linear", rng=14, holdout=0.25, neighbouring="add_remove"),
+            dplr.fit(X, third, eps=2.0, mechanism="objective", rng=15, holdout=0.25, **abc),
         ]
 
 

@@ -61,6 +61,7 @@ def fits(draw):
         "neighbouring": draw(st.sampled_from(["replace_one", "add_remove"])),
     }
     options |= {"n_rows": N} if options["neighbouring"] == "add_remove" else {}
+    options |= {"holdout": draw(st.sampled_from([None, None, None, 0.3]))} if "person" not in unit else {}
     if model == "logistic" and draw(st.booleans()):
         options["class_weight"] = dict.fromkeys(target, 0.5) | {target[-1]: 1.0}
     return table, y, options | unit
@@ -82,6 +83,7 @@ def check_same(est, other, table):
         assert hasattr(est, method) is hasattr(other, method)
         if hasattr(est, method):
             np.testing.assert_array_equal(getattr(other, method)(table), getattr(est, method)(table))
+    assert str(getattr(other, "evaluation_", None)) == str(getattr(est, "evaluation_", None))
     assert est.released_.keys() == other.released_.keys()
     for name, numbers in est.released_.items():
         np.testing.assert_array_equal(other.released_[name], numbers)

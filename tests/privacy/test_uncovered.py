@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import pathlib
 import pickle
 
 import numpy as np
@@ -11,9 +12,11 @@ from sklearn.preprocessing import StandardScaler
 
 import dplr
 from dplr.ledger.entries import statement_text
+from dplr.privacy.unit import Unit
 
 pytestmark = pytest.mark.filterwarnings("ignore::dplr.DataWarning")
 
+ROOT = pathlib.Path(__file__).parents[2]
 FACT = "StandardScaler learned from the private rows before this fit, without noise"
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-0.5, 0.5, (300, 2))
@@ -92,3 +95,13 @@ def test_a_regression_table_says_so():
     with pytest.warns(dplr.PrivacyWarning, match="learned from the private rows"):
         est = make_pipeline(StandardScaler(), dplr.LinearRegression(eps=1.0, mechanism="fm")).fit(X, X[:, 1])[-1]
     assert f"NOT COVERED: {FACT}." in est.summary().alarms
+
+
+@pytest.mark.parametrize("unit", [Unit(), Unit(person="patient")])
+def test_every_statement_says_what_its_proof_asks_of_the_table_in_the_words_of_the_pages(unit):
+    """No row alone can tell whether it holds: whoever has the table must know it."""
+    asked, rest = dplr.plan(n_rows=900, n_features=2, eps=1.0, person=unit.person).statement, unit.of_table
+    assert ("table", rest) in asked.lines
+    for page in ("attack-model.md", "promise.md"):
+        text = " ".join((ROOT / "docs" / "trust" / page).read_text(encoding="utf-8").split())
+        assert all(part in text for part in rest.split("; ")), page

@@ -214,12 +214,13 @@ def _of_share(amounts: dict[str, dict[str, float]]) -> str:
 
 
 def _line(entry: Entry) -> str:
+    from dplr.ledger.entries import made_by
     from dplr.ledger.printing import loss_words
 
     day = entry.reserved_at[:16].replace("T", " ")
     label = "" if entry.label is None else f"  {entry.label}"
     label += "" if entry.share is None else f"  (share {entry.share})"
-    how, cost = entry.statement["mechanism"], loss_words(entry.eps, entry.delta)
+    how, cost = made_by(entry.statement), loss_words(entry.eps, entry.delta)
     return f"  {entry.number:>3}  {day}  {entry.state:9}  {how:9}  {cost}{label}"
 
 

@@ -183,6 +183,7 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
 
     def _adopt(self, record: Record, statement: PrivacyStatement, histories: Sequence[History | None]) -> Self:
         """Set the attributes of a release except coefficients. Fits, refits and readers of files set them only here."""
+        self.__dict__.pop("evaluation_", None)  # of the model before
         self._record = record
         self.privacy_ = statement
         released = record.parts[0]
@@ -263,7 +264,9 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
             return None
         return ledger.file_of(self._of(done[0], ready))
 
-    def _check_file(self, ledger: Budget, ready: FitInput, eps: float, planned: ReleasePlan) -> None:
+    def _check_file(
+        self, ledger: Budget, ready: FitInput, eps: float, planned: ReleasePlan, evaluation: Any = None
+    ) -> None:
         """Refuse a model that no file can hold before anything is spent: only its numbers are not known yet.
 
         The answer is kept with the plan and its facts: a file of zeros takes as long as a small fit. Without a wish
@@ -274,11 +277,14 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
         if (wished is None and isinstance(ledger, NullLedger)) or asked in _FILED:
             return
         done = blank(ready, planned)
-        further = _DIGITS * done.size
+        numbers = 0 if evaluation is None else sum(map(np.size, evaluation.released_.values()))
+        further = _DIGITS * (done.size + numbers)
         if wished is None and (further > MOST_BYTES or not type(self).__module__.startswith("dplr.estimators.")):
             return
         model = self._of(done, ready)
         model.eps = eps
+        if evaluation is not None:
+            model.evaluation_ = evaluation
         try:
             most = len((wished or _encode)(model)) + further
             if wished is not None and most > MOST_BYTES:
@@ -345,8 +351,9 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
         labels, columns = intake.labels, X.columns if isinstance(X, Table) else None
         intake, unit = intake.counted(data, getattr(self, "class_weight", None), self._loss())
         n_rows = public_n_rows(intake.units, self.n_rows, self.neighbouring, unit)
+        assumed = (*self._facts, *_uncovered.of_folds(callers))
         facts = PublicFacts.of(
-            self, bounds, n_rows, d, columns, labels, self._facts, self._not_covered(levels, callers), features, unit
+            self, bounds, n_rows, d, columns, labels, assumed, self._not_covered(levels, callers), features, unit
         )
         if facts.curves is not None:
             facts = facts.at(min(levels))

@@ -199,10 +199,12 @@ _STACKED_ON_PLAIN = Client(
     when=_plain_below,
 )
 _FOLDED = "cuts folds so that one record moves other records, and their predictions are columns of a later fit"
+_SHUFFLED = "Pass cv=KFold(5, shuffle=True), without a seed"
+_ORDER = "Folds by position or by a seed are right only where the order of the rows says nothing of any record."
 _FOLDED_LABELS = Client(
     "a stack or a chain whose folds are cut by the labels or by groups",
     _FOLDED,
-    "Pass cv=KFold(5, shuffle=True), without a seed.",
+    f"{_SHUFFLED}. {_ORDER}",
     when=_folds_of_values,
 )
 _FOLDED_POSITIONS = Client(
@@ -222,7 +224,7 @@ _FOLDED_BY_OTHERS = Client(
     "a stack or a chain with a splitter that is not of scikit-learn",
     "cuts folds by a rule that is not known: where it looks at more than positions, one record moves others, and their "
     "predictions are columns of a later fit",
-    "Pass cv=KFold(5, shuffle=True), without a seed, or a PredefinedSplit by public facts.",
+    f"{_SHUFFLED}, or a PredefinedSplit by public facts. {_ORDER}",
     when=_folds_by_no_known_rule,
 )
 _FOLDS_INSIDE = _FOLDED_LABELS, _FOLDED_PERSONS, _FOLDED_POSITIONS, _FOLDED_BY_OTHERS
@@ -426,14 +428,14 @@ def _check_folds(estimator: Any, variables: Locals) -> None:
 
 
 _TOO_MUCH = "moves other rows from fold to fold, so that the fits together spend more than the sum of their eps."
-_SHUFFLED = "Pass cv=KFold(5, shuffle=True), without a seed"
 _BY_A_RULE = "Pass a PredefinedSplit with the fold of each id by a public rule, such as a hash of the id."
 _CUTS = {
-    Cut.LABELS: f"Folds are cut by the labels (an integer `cv` does it too): one label {_TOO_MUCH} {_SHUFFLED}.",
+    Cut.LABELS: f"Folds are cut by the labels (an integer `cv` does it too): one label {_TOO_MUCH} {_SHUFFLED}. "
+    f"{_ORDER}",
     Cut.POSITIONS: f"Folds are cut by position: one record more or less {_TOO_MUCH} "
     'Use neighbouring="replace_one", or a PredefinedSplit by public facts.',
     Cut.UNKNOWN: f"Folds are cut by a splitter that is not of scikit-learn, or by a list: if it looks at more than "
-    f"positions, one record {_TOO_MUCH} {_SHUFFLED}, or a PredefinedSplit by public facts.",
+    f"positions, one record {_TOO_MUCH} {_SHUFFLED}, or a PredefinedSplit by public facts. {_ORDER}",
     Cut.GROUPS: f"Folds hold whole groups, and are cut by their number and their rows: one record of another group "
     f"{_TOO_MUCH} Pass a PredefinedSplit with the fold of each group by a public rule.",
     Cut.ROWS_OF_PERSONS: "Folds are cut by rows, so a person may lie in several of them, and one person with more rows "

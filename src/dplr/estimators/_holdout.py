@@ -1,104 +1,179 @@
-"""A fit on some rows, and the evaluation of its model on the others, for the larger loss of both (evaluation.md)."""
+"""One release of a model, fitted to some rows, and of its evaluation on the others (evaluation.md, theorem 2)."""
 
 from __future__ import annotations
 
 import contextlib
 import weakref
 from dataclasses import replace
-from typing import Any
+from fractions import Fraction
+from typing import Any, NamedTuple
 
-from sklearn.utils import _safe_indexing
+import numpy as np
 
-from dplr._kit.validation import real_number, sentence
+from dplr._kit.progress import bars, silent
+from dplr._kit.validation import check_eps, check_flag, real_number, sentence
 from dplr._kit.warnings import DataWarning, muted, warn
 from dplr.bounds.declared import as_bounds
+from dplr.estimators import _clients
+from dplr.estimators._callers import call_stack
 from dplr.estimators._evaluated import FITTED
 from dplr.evaluation.law import beside
-from dplr.evaluation.release import evaluate
+from dplr.evaluation.release import EvaluationPlan, Intake, counted, drawn, planned
+from dplr.evaluation.scorer import scorer_of
 from dplr.evaluation.value import Evaluation
-from dplr.fitting.streaming import refuse_stream
+from dplr.fitting.intake import RawRows
+from dplr.fitting.memory import too_many
+from dplr.fitting.one_vs_rest import ReleasePlan
+from dplr.fitting.outlook import warn_of_noise
+from dplr.fitting.planning import check_promise
+from dplr.fitting.pretraining import check_other_rows
+from dplr.fitting.release import FitInput, blank, check_values, release
+from dplr.fitting.run import accounted
+from dplr.fitting.streaming import as_streamed, refuse_stream
+from dplr.ledger.budget import NullLedger
+from dplr.ledger.handle import as_ledger
+from dplr.ledger.keeping import Keeping
+from dplr.noise import Source
 from dplr.noise.splits import part_sizes, secret_parts, split_source, split_words
 from dplr.privacy.composition import exact
 from dplr.privacy.guarantees import Neighbouring
-from dplr.rows import as_table, check_indexes
+from dplr.privacy.statement import EVALUATION
+from dplr.rows import row_weights
+
+
+class _Parts(NamedTuple):
+    """Rows before a secret split, in which the first part is held out.
+
+    Attributes
+    ----------
+    data : with weights apart.
+    ready : all rows, and the public facts of the part that is fitted.
+    shares : of the parts.
+    sizes : public numbers of their rows, or references; None for neither.
+    """
+
+    data: RawRows
+    ready: FitInput
+    shares: list[Fraction]
+    sizes: list[int | None]
 
 
 def fit_and_evaluate(estimator: Any, X: Any, y: Any, sample_weight: Any, person: Any, holdout: Any) -> Any:
-    """The estimator, fitted to the rest of the rows, with `evaluation_`; refused where the losses would add up."""
+    """The model, fitted to the rows that are not held out, with `evaluation_`: one plan, and one payment."""
     share = real_number("holdout", holdout)
     if not 0 < share < 1:
         raise ValueError(sentence("holdout", "must be a share of the rows between 0 and 1", holdout, "0.2 is usual."))
-    _check(estimator, X, person)
-    check_indexes(X=X, y=y, sample_weight=sample_weight)
-    table = as_table(X)
-    n = len(X) if table is None else len(table)
-    shares = [exact(share), 1 - exact(share)]
-    if 0 in (sizes := part_sizes(n, shares)):
-        raise ValueError(sentence("holdout", f"must leave at least one of {n} rows on either side", holdout))
-    counted = estimator.neighbouring == Neighbouring.REPLACE_ONE
-    columns = [X, y, sample_weight]
-    _check_lengths(n, y=y, sample_weight=sample_weight)
-    reference = None
-    if estimator.n_rows is not None:
-        if counted and estimator.n_rows != n:
-            raise ValueError(sentence("n_rows", f"must be len(X) = {n} under replace_one", estimator.n_rows))
-        reference, estimator.n_rows = (max(size, 1) for size in part_sizes(estimator.n_rows, shares))
-    tested, fitted = secret_parts(split_source(estimator.rng), n, shares, estimator.neighbouring)
-    fit_rows, fit_y, fit_weights = (_taken(column, fitted) for column in columns)
-    model = estimator.fit(fit_rows, fit_y, sample_weight=fit_weights)
+    refuse_stream(X, "with `holdout`")
+    rows, target, _ = as_streamed(X, y, person, sample_weight, check_flag("progress", estimator.progress))
+    check_other_rows(estimator.public, rows)
+    try:
+        model = _released(estimator, _parted(estimator, rows, target, sample_weight, person, share))
+    except MemoryError as error:
+        raise too_many(y, error) from None
     with contextlib.suppress(TypeError):  # a list has no weak references
-        FITTED[model] = weakref.ref(X)  # which holds the rows of the fit
-    rows, outcomes, weights = (_taken(column, tested) for column in columns)
-    split = f"{sizes[0]} of {n} rows" if counted else f"rows that a share of {share:g} was drawn for, one by one"
-    model.evaluation_ = _evaluation(model, rows, outcomes, weights, split, None if counted else reference)
+        FITTED[model] = weakref.ref(X)
     return model
 
 
-def _check(estimator: Any, X: Any, person: Any) -> None:
-    """Refuse what theorem 2 does not cover."""
-    refuse_stream(X, "with `holdout`")
-    bounds = as_bounds(estimator.bounds)
-    if person is not None or estimator.person is not None or (bounds is not None and bounds.person is not None):
+def _parted(estimator: Any, X: Any, y: Any, sample_weight: Any, person: Any, share: float) -> _Parts:
+    """All rows before a split, with the public facts of the part that is fitted."""
+    callers, bounds = call_stack(), as_bounds(estimator.bounds)
+    _clients.refuse(estimator, callers)
+    data = estimator._taken_apart(X, y, bounds, callers, sample_weight, person)
+    if data.unit.person is not None:
         rule = "must be None with `holdout`: a person may have rows in both parts"
         raise ValueError(sentence("person", rule, "persons", "Keep rows of other persons apart, and evaluate on them."))
-    if getattr(estimator.mechanism, "batch", "full") != "full":
-        rule = "must take full batches with `holdout`"
-        raise ValueError(sentence("mechanism", rule, estimator.mechanism, "Evaluate in a release of its own."))
+    shares = [exact(share), 1 - exact(share)]
+    # curves="auto" looks at n eps, n of the fit
+    ready: FitInput = estimator._ready(data, y, bounds, [check_eps(estimator.eps) * float(shares[1])], callers)
+    n, reference = len(ready.memory.y), ready.facts.n_rows
+    if 0 in part_sizes(n, shares):
+        raise ValueError(sentence("holdout", f"must leave at least one of {n} rows on either side", share))
+    sizes: list[int | None] = [None, None]
+    if reference is not None:
+        sizes = [max(size, 1) for size in part_sizes(reference, shares)]
+    ready = replace(ready, facts=replace(ready.facts, n_rows=sizes[1]))
+    return _Parts(data, ready, shares, sizes)
 
 
-def _check_lengths(n: int, **columns: Any) -> None:
-    """Refuse columns of another length, of which some entries would be left out, or be those of other rows."""
-    for name, column in columns.items():
-        if column is not None and not isinstance(column, str) and len(column) != n:
-            raise ValueError(sentence(name, f"must have one entry for each of {n} rows", len(column)))
+def _released(estimator: Any, parts: _Parts) -> Any:
+    """Plan both parts, reserve, check all rows, fit, evaluate, commit."""
+    ready, ledger, source = parts.ready, as_ledger(estimator.ledger), estimator._source()
+    if estimator.n_rows is not None:
+        estimator.n_rows = ready.facts.n_rows
+    check_promise([estimator.eps], ready.facts)
+    estimator._name_columns(ready.facts)
+    plan = ready.facts.planned(estimator.eps).drawn_from(source)
+    warn_of_noise([plan.outlook])
+    model = estimator._of(blank(ready, plan), ready)
+    evaluation = planned(
+        scorer_of(model, None, None, False), ready.memory.y, parts.sizes[0], beside(plan.statement.guarantee),
+        ready.facts.neighbouring, parts.data.unit,
+    )  # fmt: skip
+    plan, evaluation = _together(plan, evaluation, parts)
+    blocks = {name: np.zeros(block.shape) for name, block in evaluation.statement.released.items()}
+    estimator._check_file(ledger, ready, estimator.eps, plan, evaluation.of(blocks))
+    ready.intake.warn_narrow(ready.facts.prep)
+
+    def work() -> Any:
+        with ready.explaining():
+            check_values(ready, plan)  # of either part
+        n, relation = len(ready.memory.y), ready.facts.neighbouring
+        tested, fitted = secret_parts(split_source(estimator.rng), n, parts.shares, relation)
+        part, track = ready.take(fitted, parts.sizes[1]), bars if estimator.progress else silent
+        with muted(DataWarning):  # of one part: all rows were told of
+            (done,) = release(part, [plan], NullLedger(), source, track)
+        model = estimator._of(done, ready)
+        model.evaluation_ = _evaluated(model, evaluation, parts, tested, source)
+        return model
+
+    keep = ledger.file_of if isinstance(ledger, Keeping) else None
+    model = accounted(ledger, [plan.statement], source, work, keep)
+    model._counted = not isinstance(ledger, NullLedger)
+    return model
 
 
-def _taken(column: Any, places: Any) -> Any:
-    """Some rows of a table, an array or a list; the name of a column as it is."""
-    if column is None or isinstance(column, str):
-        return column
-    table = as_table(column)
-    return _safe_indexing(column, places) if table is None else table.take(places).native
-
-
-def _evaluation(
-    model: Any, rows: Any, outcomes: Any, weights: Any, split: str, reference: int | None
-) -> Evaluation | None:
-    """The evaluation, which the statement of the fit pays for; None, with a warning, where it met a fault in the rows.
-
-    The fit is paid for by then: a fault in the other rows must not lose it.
-    """
-    eps = beside(model.privacy_.guarantee)
-    try:
-        with muted(DataWarning):  # the fit warned of the rows beside them
-            evaluation = evaluate(model, rows, outcomes, eps=eps, sample_weight=weights,
-                             neighbouring=model.neighbouring, n_rows=reference, rng=model.rng)  # fmt: skip
-    except Exception as error:
-        warn(DataWarning(f"the model was not evaluated: {error}", "For the data holder: not private."), DataWarning)
-        return None
-    fact = (
-        f"these are {split}, by {split_words(model.rng is not None)}, and the model was fitted to the others: "
-        "together they lose the larger of both losses"
+def _together(plan: ReleasePlan, evaluation: EvaluationPlan, parts: _Parts) -> tuple[ReleasePlan, EvaluationPlan]:
+    """Both plans with statements that name both parts; that of the fit is of all that is released."""
+    fit, part = plan.statement, evaluation.statement
+    split, loss = split_words(fit.reproducible), "the larger of both losses"
+    if fit.neighbouring is Neighbouring.REPLACE_ONE:
+        tested, fitted = (f"{size} of {len(parts.ready.memory.y)} rows" for size in parts.sizes)
+    else:
+        tested, fitted = (f"rows that a share of {float(of):g} was drawn for, one by one" for of in parts.shares)
+    whole = replace(
+        fit,
+        released={**fit.released, **{EVALUATION + name: block for name, block in part.released.items()}},
+        assumptions=(
+            *fit.assumptions,
+            f"the model is fitted to {fitted}, by {split}, and evaluated on the others at eps = {part.eps:.6g}: every "
+            f"record is in one part alone, so this guarantee, {loss}, is of both together",
+        ),
+        source=f"{fit.source}; dplr evaluation.md, theorem 2",
     )
-    statement = replace(evaluation.privacy_, assumptions=(*evaluation.privacy_.assumptions, fact))
-    return replace(evaluation, privacy_=statement)
+    fact = f"these are {tested}, by {split}, and the model was fitted to the others: together they lose {loss}"
+    evaluation = evaluation.stating(assumptions=(*part.assumptions, fact), reproducible=fit.reproducible)
+    return plan._replace(statement=whole), evaluation
+
+
+def _evaluated(model: Any, plan: EvaluationPlan, parts: _Parts, tested: Any, source: Source) -> Evaluation | None:
+    """The evaluation; None where somebody interrupted it, since the model is paid for by then.
+
+    No row can end it: all were checked, and one that has no finite answer counts nowhere.
+    """
+    try:
+        with muted(DataWarning):  # a fit of these rows gives them all
+            rows, data = parts.ready.memory, parts.data
+            part, weights = rows.take(tested), None
+            if data.unit.weighted:  # without the factors of labels, which are for fits
+                weights = row_weights(len(rows.y), None, 1, data.weights, data.unit.weight_max, None).take(tested)
+            plan = replace(plan, scorer=scorer_of(model, None, None, False))
+            intake = Intake(getattr(part.X, "native", part.X), part.y, data, None, weights, len(part.y))
+            return plan.of(drawn(counted(plan, intake), plan.statement, source))
+    except (Exception, KeyboardInterrupt) as error:
+        reason = str(error) or type(error).__name__
+        with contextlib.suppress(DataWarning):  # where warnings are errors
+            warn(
+                DataWarning(f"the model was not evaluated: {reason}", "For the data holder: not private."), DataWarning
+            )
+        return None

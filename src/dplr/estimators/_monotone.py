@@ -45,6 +45,7 @@ def monotone(fitted: Any, directions: Mapping[str, str]) -> Any:
         for name, place in places.items():
             project(fitted._record.prep, place, directions[name], coef)
     model = copy.copy(fitted)
+    model.__dict__.pop("evaluation_", None)  # of the other model
     model._set_coef(coefs, np.atleast_1d(np.array(fitted.intercept_, np.float64)))
     model._monotone = {**fitted._monotone, **directions}
     replaced = {SAME_RELEASE, monotone_words(fitted._monotone)}

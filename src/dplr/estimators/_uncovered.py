@@ -46,6 +46,8 @@ _FOLDS = frozenset(
         "feature_selection._rfe_single_fit",
     }
 )
+# Clients that fit a model to predictions of folds, and the `cv` with which they have none.
+_WITHOUT_FOLDS = {"_BaseStacking.fit": "prefit", "_BaseChain.fit": None}
 _FOLDS_INSIDE = ("BaseSearchCV.fit.<locals>.evaluate_candidates", "RFECV.fit.<locals>.")
 # Other functions of scikit-learn that stand between clients and a fit.
 _BETWEEN = frozenset(
@@ -56,6 +58,11 @@ _BETWEEN = frozenset(
         *("ensemble._BaseStacking.fit", "ensemble._BaseVoting.fit"),  # what lies in them, and does not name `self`
         *("pipeline._fit_one", "pipeline._fit_transform_one", "pipeline._fit_transform_one_with_callbacks"),
     }
+)
+_FOLD = (
+    "this is one of several fits to folds of a table, or to predictions of them: together they lose no more than their "
+    "statements add up to where one record moves no other from fold to fold, as by KFold(shuffle=True) without a seed; "
+    "with folds by position or by a seed, where the order of the rows says nothing of any record"
 )
 _PUBLIC_ROWS = "Declare bounds, which scale, impute and encode; or wrap what public rows taught in FrozenEstimator."
 _ROW_BY_ROW = (
@@ -134,6 +141,11 @@ def facts(estimator: Any, callers: Callers) -> tuple[str, ...]:
     return tuple(fact for fact, _ in dict.fromkeys(doings))
 
 
+def of_folds(callers: Callers) -> tuple[str, ...]:
+    """The statement's sentence on a fit to a fold, or inside a stack or a chain with folds; none for other fits."""
+    return (_FOLD,) if any(_is_fold(caller) or _has_folds(caller) for caller in callers) else ()
+
+
 def _doings(callers: Callers, memory: _Memory) -> list[UncoveredUse]:
     """The doings of callers, and `_UNSEEN` where a client may be out of sight, as `FeatureUnion` with workers."""
     unseen = is_cut(callers) and (not memory or callers[-1].variables.get("message_clsname") == "FeatureUnion")
@@ -183,6 +195,13 @@ def _choice_by(name: str) -> UncoveredUse:
 
 def _is_fold(caller: Caller) -> bool:
     return bool(caller.subpackage) and (caller.place in _FOLDS or caller.name.startswith(_FOLDS_INSIDE))
+
+
+def _has_folds(caller: Caller) -> bool:
+    if not caller.subpackage or caller.name not in _WITHOUT_FOLDS:
+        return False
+    cv = caller.variables["self"].cv
+    return not (isinstance(cv, str | None) and cv == _WITHOUT_FOLDS[caller.name])
 
 
 def _is_known(caller: Caller) -> bool:

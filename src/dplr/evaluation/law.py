@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.validation import sentence
+from dplr.mechanisms.protocol import Description
 from dplr.privacy import calibration
 from dplr.privacy.gaussian import pure_eps
 from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
@@ -17,6 +18,16 @@ from dplr.privacy.law import Law
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.privacy.unit import Unit
 
+ABOUT = Description(
+    name="evaluation",
+    module="dplr.evaluation.release",
+    spec="evaluate",
+    title="an evaluation of a model",
+    words="noise on counts and sums of outcomes, from which measures are computed",
+    laws=((Law.DISCRETE_LAPLACE,), (Law.DISCRETE_LAPLACE,)),
+    arithmetic="integer",
+    noise_in="sums",
+)
 _EXACT = math.ldexp(1.0, calibration.SUM_EXPONENT)
 
 
@@ -84,7 +95,7 @@ def plan_evaluation(
         }
         named = f"tight: L1 sensitivity {norm:.6g} of counts and sums of outcomes"
     return PrivacyStatement(
-        mechanism="evaluation",
+        mechanism=ABOUT.name,
         eps=eps,
         delta=0.0,
         guarantee=Pure(eps),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -32,6 +31,7 @@ from dplr.mechanisms.drawing import noisy_cells
 from dplr.noise import Source, source_of
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.statement import PrivacyStatement
+from dplr.privacy.unit import Unit
 from dplr.problem.losses import SQUARED
 from dplr.rows import RowWeights, Target, as_table, as_target, row_weights
 from dplr.rows.streams import one_pass
@@ -41,7 +41,7 @@ from dplr.rows.streams.tally import Tally
 
 # The reference for the number of cells where the number of records is private and none was declared.
 _REFERENCE = 1000
-_KINDS: dict[type, type[Evaluation]] = {
+EVALUATIONS: dict[type, type[Evaluation]] = {
     ScoreGrid: LabelEvaluation,
     ClassGrid: ClassEvaluation,
     ErrorGrid: NumberEvaluation,
@@ -197,21 +197,68 @@ def evaluate(
     declared = _declared(as_bounds(bounds), _bounds_of(model) or _bounds_of(against), person, sample_weight)
     eps, budget = check_eps(eps), as_ledger(ledger)
     intake = _intake(X, y, scorer, declared, sample_weight, person, model=model, against=against)
-    labels, unit = scorer.labels(intake.y.take(slice(0, 0))), intake.raw.unit
+    unit = intake.raw.unit
     public = public_n_rows(intake.count, n_rows, neighbouring, unit)
     check_loss([eps], 0.0, neighbouring, public, unit)
-    names = () if labels is None else tuple(labels.classes.tolist())
-    grid = scorer.grid(len(names), _REFERENCE if public is None else public, eps, thresholds)
-    facts = [*_assumptions(in_sample), *([] if labels is None else [labels.assumption])]
-    if public is not None:
-        facts.append(rows_sentence(public, neighbouring, unit.many))
-    statement = plan_evaluation(grid, eps, Neighbouring(neighbouring), unit, facts)
+    plan = planned(scorer, intake.y, public, eps, neighbouring, unit, thresholds, in_sample, level)
     source = source_of(rng)
-    statement = replace(statement, reproducible=source.reproducible)
-    numbers = accounted(
-        budget, [statement], source, functools.partial(_numbers, intake, scorer, grid, statement, source)
-    )
-    return _KINDS[type(grid)](grid, numbers, statement, public, names, in_sample, level)
+    plan = plan.stating(reproducible=source.reproducible)
+
+    return plan.of(accounted(budget, [plan.statement], source, lambda: _numbers(plan, intake, source)))
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluationPlan:
+    """All of an evaluation that is known before a row is read.
+
+    Attributes
+    ----------
+    scorer : the questions to the model, or to one that will have its labels and bounds.
+    grid : the cells.
+    statement : of the evaluation.
+    n_rows : public number of records or persons, or a reference; None for neither.
+    names : the labels; empty for numbers.
+    in_sample, level : as `evaluate` has them.
+    """
+
+    scorer: Scoring
+    grid: Grid
+    statement: PrivacyStatement
+    n_rows: int | None
+    names: tuple[Any, ...]
+    in_sample: bool
+    level: float
+
+    def stating(self, **facts: Any) -> EvaluationPlan:
+        """The plan with these fields in its statement."""
+        return replace(self, statement=replace(self.statement, **facts))
+
+    def of(self, numbers: dict[str, Any]) -> Evaluation:
+        """The evaluation with these released numbers."""
+        kind = EVALUATIONS[type(self.grid)]
+        return kind(self.grid, numbers, self.statement, self.n_rows, self.names, self.in_sample, self.level)
+
+
+def planned(
+    scorer: Scoring,
+    y: Target,
+    n_rows: int | None,
+    eps: float,
+    neighbouring: str,
+    unit: Unit,
+    thresholds: Sequence[float] = (),
+    in_sample: bool = False,
+    level: float = 0.95,
+) -> EvaluationPlan:
+    """The plan of an evaluation, a function of public facts: of outcomes only the type counts."""
+    labels = scorer.labels(y.take(slice(0, 0)))
+    names = () if labels is None else tuple(labels.classes.tolist())
+    grid = scorer.grid(len(names), _REFERENCE if n_rows is None else n_rows, eps, thresholds)
+    facts = [*_assumptions(in_sample), *([] if labels is None else [labels.assumption])]
+    if n_rows is not None:
+        facts.append(rows_sentence(n_rows, neighbouring, unit.many))
+    statement = plan_evaluation(grid, eps, Neighbouring(neighbouring), unit, facts)
+    return EvaluationPlan(scorer, grid, statement, n_rows, names, in_sample, level)
 
 
 def _bounds_of(model: Any) -> Any:
@@ -288,17 +335,14 @@ def _sized(X: Any) -> Any:
     return np.asarray(X) if table is None else table
 
 
-def _numbers(
-    intake: Intake, scorer: Scoring, grid: Grid, statement: PrivacyStatement, source: Source
-) -> dict[str, Any]:
-    """The exact sums with fresh integer noise; rows without an answer or an outcome are refused before it is drawn."""
-    sums = len(statement.released) - 1 - ("count" in statement.released)
-    outcomes = _counted(intake, scorer, grid, sums)
+def _numbers(plan: EvaluationPlan, intake: Intake, source: Source) -> dict[str, Any]:
+    """The exact sums with fresh noise; rows without an answer or an outcome are refused before it is drawn."""
+    outcomes = counted(plan, intake)
     if outcomes.lost:
         rule = "must have a label or a number in every row, and the model a finite answer, or a probability from 0 to 1"
         got = f"{outcomes.lost} rows without one"
         raise ValueError(sentence("y", rule, got, "Remove them by rules that do not come from the private data."))
-    return drawn(outcomes, statement, source)
+    return drawn(outcomes, plan.statement, source)
 
 
 def drawn(outcomes: Outcomes, statement: PrivacyStatement, source: Source) -> dict[str, Any]:
@@ -307,8 +351,10 @@ def drawn(outcomes: Outcomes, statement: PrivacyStatement, source: Source) -> di
     return {name: noisy_cells(total, block, ..., source) for (name, block), total in blocks}
 
 
-def _counted(intake: Intake, scorer: Scoring, grid: Grid, sums: int) -> Outcomes:
-    """The exact sums of all rows."""
+def counted(plan: EvaluationPlan, intake: Intake) -> Outcomes:
+    """The exact sums of all rows; one without an answer or an outcome counts nowhere."""
+    scorer, grid, blocks = plan.scorer, plan.grid, plan.statement.released
+    sums = len(blocks) - 1 - ("count" in blocks)
     if intake.streamed is not None:
         return _counted_stream(intake.streamed, scorer, grid, sums)
     total, n, table = Outcomes.none(grid, sums), len(intake.y), as_table(intake.X)

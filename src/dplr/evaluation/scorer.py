@@ -165,7 +165,7 @@ def scorer_of(model: Any, classes: Sequence[Any] | None, target_bounds: Any, dec
     names = getattr(model, "classes_", None) if is_model else None
     record = getattr(model, "_record", None)
     if target_bounds is None and names is None and record is not None:
-        target_bounds = record.prep.target
+        target_bounds = record.prep.target or (-1.0, 1.0)
     if (is_model and names is None) or (target_bounds is not None and not is_model):
         call = model.predict if is_model else model if callable(model) else None
         return Scorer(Answer.NUMBERS, call, None if call else _array(model), None, None, _bounds(target_bounds))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import datetime
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from dplr.privacy.rules import Guarantee
-from dplr.privacy.statement import PrivacyStatement
+from dplr.privacy.statement import EVALUATION, PrivacyStatement
 
 STATES = ("set aside", "reserved", "drawing", "committed", "refunded")
 
@@ -111,6 +112,13 @@ class Entry:
     ended_at: str | None
     statement: dict[str, Any]
     share: str | None = None
+
+
+def made_by(statement: Mapping[str, Any]) -> str:
+    """The mechanism of a release, and whether an evaluation is a part of it."""
+    blocks = statement.get("released")
+    beside = isinstance(blocks, dict) and any(name.startswith(EVALUATION) for name in blocks)
+    return f"{statement['mechanism']}{' and an evaluation' if beside else ''}"
 
 
 def now() -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dplr._kit import markup
 from dplr.ledger import transactions
-from dplr.ledger.entries import Entry, Terms, day_of
+from dplr.ledger.entries import Entry, Terms, day_of, made_by
 from dplr.ledger.room import room_of
 from dplr.ledger.terms import rest_words
 from dplr.privacy.words import delta_number, delta_words
@@ -67,7 +67,7 @@ def _table(entries: Sequence[Entry]) -> markup.Html:
     columns = {
         "": [str(entry.number) for entry in entries],
         "day": [entry.reserved_at for entry in entries],
-        "mechanism": [entry.statement["mechanism"] for entry in entries],
+        "mechanism": [made_by(entry.statement) for entry in entries],
         "data": [entry.label or "" for entry in entries],
         "share": [entry.share or "" for entry in entries],
         "eps": [f"{entry.eps:g}" for entry in entries],

@@ -54,8 +54,9 @@ def save_model(est: Any, path: str | os.PathLike[str]) -> None:
 
     Privacy
     -------
-    Holds coefficients, `released_`, `history_`, the statement and the public facts behind them. Never the ledger, the
-    seed, the public data, or anything else that `fit` saw. Publishing the file costs nothing further.
+    Holds coefficients, `released_`, `history_`, the evaluation of a fit that held rows out, the statement and the
+    public facts behind them. Never the ledger, the seed, the public data, or anything else that `fit` saw. Publishing
+    the file costs nothing further.
 
     See Also
     --------

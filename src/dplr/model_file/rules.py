@@ -20,7 +20,7 @@ from dplr.model_file.readers import check_room
 from dplr.model_file.strict_json import refuse
 from dplr.privacy.gaussian import gaussian_eps
 from dplr.privacy.guarantees import Gaussian
-from dplr.privacy.statement import PrivacyStatement, Release
+from dplr.privacy.statement import EVALUATION, PrivacyStatement, Release
 from dplr.problem.problem import Problem
 from dplr.rows import FROM_DATA
 
@@ -66,7 +66,7 @@ def _stated_deltas(parameters: dict[str, Any], values: dict[str, Any], statement
     about = parameters["mechanism"].about
     if math.isinf(statement.eps):
         return {0.0, delta}
-    blocks = {name: block for name, block in statement.released.items() if name not in BLOCKS}
+    blocks = {name: block for name, block in _of_models(statement) if name not in BLOCKS}
     laws = {block.law for name, block in blocks.items() if name.startswith("coef") or not about.beside}
     without_delta, with_delta = (laws <= set(names) for names in about.laws)
     several = is_several(values["classes"])
@@ -153,8 +153,9 @@ def check_blocks(
     """
     where = "model.statement.released"
     ranges, several = _check_ranges(where, problem, prep, statement, of_one), is_several(labels)
-    if (of_one is statement) is (several or bool(ranges)):
-        rule = "must be given for more than two classes and where ranges are released, and null else"
+    beside = bool(ranges) or len(_of_models(statement)) < len(statement.released)
+    if (of_one is statement) is (several or beside):
+        rule = "must be given for more than two classes and where ranges or an evaluation are released, and null else"
         refuse("model.statement_of_one", rule, labels)
     facts = [(kind.mechanism, kind.neighbouring, kind.unit, kind.uncovered) for kind in (of_one, statement)]
     if facts[0] != facts[1] or _eps_at(statement.delta, of_one) > statement.eps or of_one.delta > statement.delta:
@@ -168,13 +169,18 @@ def check_blocks(
     shapes = mechanism.blocks(problem, of_one.eps, of_one.delta, labels if joint else ())
     _check_shapes("model.statement_of_one.released", of_one, shapes)
     blocks = by_class([of_one.released] * len(labels), labels) if several and not joint else of_one.released
-    if list(statement.released.items()) != [*ranges.items(), *blocks.items()]:
+    if _of_models(statement) != [*ranges.items(), *blocks.items()]:
         refuse(where, "must be those of the fits of all classes", list(statement.released))
 
 
 def _eps_at(delta: float, of_one: PrivacyStatement) -> float:
     """Its eps at the delta of all models: at a share of that delta, a share of mu may cost more eps than the whole."""
     return gaussian_eps(of_one.guarantee.mu, delta) if isinstance(of_one.guarantee, Gaussian) else of_one.eps
+
+
+def _of_models(statement: PrivacyStatement) -> list[tuple[str, Release]]:
+    """The blocks of models and of their ranges, without those of an evaluation."""
+    return [(name, block) for name, block in statement.released.items() if not name.startswith(EVALUATION)]
 
 
 def _check_ranges(

@@ -30,6 +30,7 @@ from dplr.model_file.bounds import (
     write_classes,
     write_features,
 )
+from dplr.model_file.evaluation import evaluation_of, read_evaluation, write_evaluation
 from dplr.model_file.link import check_link, read_link, write_link
 from dplr.model_file.loss import read_loss, write_loss
 from dplr.model_file.monotone import check_monotone, read_monotone, write_monotone
@@ -135,6 +136,7 @@ _FURTHER: dict[str, Reader] = {
     "weight_column": text,
     "link": read_link,
     "monotone": read_monotone,
+    "evaluation": read_evaluation,
 }
 
 
@@ -194,6 +196,7 @@ def values_of(fitted: Any) -> dict[str, Any]:
         | weights
         | ({} if record.link == LOGIT else {"link": write_link(record.link)})
         | ({"monotone": write_monotone(fitted._monotone)} if fitted._monotone else {})
+        | write_evaluation(fitted)
     )
 
 
@@ -238,7 +241,10 @@ def estimator_of(value: Any) -> Any:
         check_clipped(prep, statement)
     link = check_link(values.get("link", LOGIT), fitted, mechanism, plan)
     record = Record(mechanism, plan, prep, parts, numbers, values["bounds"], features, link)
-    return fitted._adopt(record, statement, histories)
+    fitted._adopt(record, statement, histories)
+    if "evaluation" in values:
+        fitted.evaluation_ = evaluation_of(values["evaluation"], fitted, statement)
+    return fitted
 
 
 def _unfitted(values: dict[str, Any], parameters: dict[str, Any], unit: Unit) -> Any:

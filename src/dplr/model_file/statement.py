@@ -32,7 +32,7 @@ from dplr.model_file.units import read_unit, write_unit
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
 from dplr.privacy.law import Law
-from dplr.privacy.statement import PrivacyStatement, Release
+from dplr.privacy.statement import EVALUATION, PrivacyStatement, Release
 
 
 def _any_law(where: str, value: Any) -> Law:
@@ -261,7 +261,7 @@ def _laws(where: str, release: Release, fields: Mapping[str, Any], block: str, a
     """The laws that the noise of a block may have with this mechanism, eps and delta."""
     if math.isinf(fields["eps"]):
         return (Law.NONE,)
-    if block in BLOCKS:
+    if block in BLOCKS or block.startswith(EVALUATION):
         return (LAW,)
     if about.beside and not block.startswith("coef"):
         return about.beside

@@ -117,8 +117,7 @@ def plan(
       l2            chosen by the mechanism from public facts
       minimisation  ridge ...
     Privacy statement (objective, dplr ...)
-      guarantee     (eps, delta)-differential privacy, eps = 0.8, delta = 5.42101e-20 (2^-64); other pairs follow
-                    from the theorem
+      guarantee     (eps, delta)-differential privacy, eps = 0.8, delta = 5.42101e-20 (2^-64)
     ...
       assumed       mechanism = "auto": objective, as delta = 0
     ...

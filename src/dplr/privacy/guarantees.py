@@ -202,7 +202,7 @@ class Approx:
     --------
     >>> from dplr.privacy import Approx
     >>> print(Approx(1.0, 1e-6))
-    (eps, delta)-differential privacy, eps = 1, delta = 1e-06; other pairs follow from the theorem
+    (eps, delta)-differential privacy, eps = 1, delta = 1e-06
     """
 
     eps: float
@@ -211,7 +211,7 @@ class Approx:
     def __str__(self) -> str:
         """Return the guarantee in words."""
         pair = f"eps = {self.eps:g}, delta = {delta_in_words(self.delta)}"
-        return f"(eps, delta)-differential privacy, {pair}; other pairs follow from the theorem"
+        return f"(eps, delta)-differential privacy, {pair}"
 
 
 def delta_in_words(delta: float) -> str:

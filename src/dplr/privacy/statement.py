@@ -101,6 +101,8 @@ class Release:
 
 # The label of a fact that voids a guarantee, wherever statements are shown.
 NOT_COVERED = "NOT COVERED"
+# The blocks of an evaluation begin so in the statement of a fit that held rows out for it.
+EVALUATION = "evaluation "
 
 
 @functools.cache
@@ -253,7 +255,7 @@ class PrivacyStatement:
             *((NOT_COVERED, fact) for fact in self.uncovered),
             ("neighbouring", f"{self.neighbouring}: {self.unit.relation(self.neighbouring)}"),
         ]
-        lines += [("unit", rule) for rule in self.unit.rules]
+        lines += [*(("unit", rule) for rule in self.unit.rules), ("table", self.unit.of_table)]
         for name, block in self.released.items():
             count = math.prod(block.shape)
             word = "standard deviation" if block.law.gaussian else "scale"

@@ -84,6 +84,14 @@ class Unit:
         """The unit of a number of rows: `"records"` or `"persons"`."""
         return f"{self.one}s"
 
+    @property
+    def of_table(self) -> str:
+        """What the proofs ask of the table as a whole, which no row alone can tell: one sentence."""
+        whom = "one record is one row"
+        if self.person is not None:
+            whom = "all rows of one person have one id, and no two persons have the same"
+        return f"{whom}; rows rest while they are read, and may come in any order"
+
     def relation(self, neighbouring: Neighbouring) -> str:
         """Which two data sets must be hard to tell apart, in words.
 
