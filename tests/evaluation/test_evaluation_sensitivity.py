@@ -12,12 +12,16 @@ GRIDS = [LABELS, CLASSES, ClassGrid.of(3, False, 5000, 0.5), ErrorGrid.of(-2.0, 
          ErrorPair(-2.0, 5.0)]  # fmt: skip
 
 
-@pytest.mark.parametrize(("grid", "replaced", "expected"), [
-    (LABELS, True, 2.16), (LABELS, False, 1.08), (CLASSES, True, 2.4), (GRIDS[2], True, 2.0),
-    (GRIDS[3], True, 1.8725), (GRIDS[6], True, 2.28),
+# Added or removed, and replaced; with a private count of all rows, it is released, and adds this much.
+@pytest.mark.parametrize(("grid", "added", "replaced", "count"), [
+    (LABELS, 1.08, 2.16, 0), (CLASSES, 1.2, 2.4, 0), (GRIDS[2], 1, 2, 0), (GRIDS[3], 1.81, 1.8725, 0.1),
+    (DecisionPair(2), 1, 2, 0), (ErrorPair(-2.0, 5.0), 1.425, 2.28, 0.1),
 ])  # fmt: skip
-def test_vectors_of_the_proofs(grid, replaced, expected):
-    assert grid.sensitivity(replaced, False) == pytest.approx(expected, rel=1e-4)
+def test_vectors_of_the_proofs(grid, added, replaced, count):
+    for counted in (False, True):
+        expected = [added + counted * count, replaced + counted * count]
+        assert [grid.sensitivity(flag, counted) for flag in (False, True)] == pytest.approx(expected, rel=1e-4)
+        assert ("count" in grid.blocks(counted)) == (counted and count > 0)
 
 
 def rows_of(grid, rng, n):

@@ -9,16 +9,12 @@ import sys
 import dplr
 
 
-def measure_on_a_patched_copy(script, names, runs, file, line, broken, folder, others=()):
-    """What the script measures of each case on the copy; its arguments are the number of runs and the cases.
-
-    `others` are further triples of a file, a line and its broken form.
-    """
+def measure_on_a_patched_copy(script, names, runs, file, line, broken, folder):
+    """What the script measures of each case on the copy; its arguments are the number of runs and the cases."""
     shutil.copytree(pathlib.Path(dplr.__file__).parent, folder / "dplr")
-    for place, real, wrong in ((file, line, broken), *others):
-        source = (folder / "dplr" / place).read_text()
-        assert source.count(real) == 1
-        (folder / "dplr" / place).write_text(source.replace(real, wrong))
+    source = (folder / "dplr" / file).read_text()
+    assert source.count(line) == 1
+    (folder / "dplr" / file).write_text(source.replace(line, broken))
     path = pathlib.Path(__file__).with_name(script)
     folders = [str(path.parent), str(path.parents[1] / "helpers")]
     code = (

@@ -1,4 +1,4 @@
-"""Audits of released moments: never above eps, strong enough to see most of the noise, and red when broken."""
+"""Audits of released moments, exact: never above what is allowed, nearly as much, and red when broken."""
 
 import pytest
 
@@ -7,22 +7,9 @@ from patched_copy import measure_on_a_patched_copy
 
 pytestmark = pytest.mark.filterwarnings("ignore::dplr.DataWarning")
 
-# What the audit must measure at least, to count as having power. An event of many numbers shows less of the loss.
-FLOORS = {
-    "one number": 0.85,
-    "one number, far outside": 0.85,
-    "one number, add_remove": 0.7,
-    "one block": 0.7,
-    "one block, add_remove": 0.75,
-    "number with a mark": 0.7,
-    "number times levels": 0.2,  # they lose eps, spread over 19 numbers
-    "curve": 0.4,  # they lose eps, and that between knots 0.84 of it, spread over eight numbers
-    "curve, add_remove": 0.5,
-    "between knots": 0.3,
-    "gaussian, orthogonal rows": 0.65,
-    "gaussian, far outside": 0.65,
-    "gaussian, add_remove": 0.75,
-}
+# What cases must show, as a share of what is allowed, where it is less than all: their rows are not the worst ones.
+FLOORS = {"number times levels": 0.86, "between knots": 0.91}
+ROUNDING = 1e-9
 MOMENTS = "mechanisms/functional/moments.py"
 NOT_CLIPPED = (
     "bounds/scaling.py",
@@ -73,27 +60,26 @@ NO_NOISE_ON_NEIGHBOURS = (
     "np.ldexp(total.integers(-20 + power, cells).astype(np.float64), -20)",
 )
 BROKEN = [
-    (NOT_CLIPPED, 6000, ["one number, far outside", "gaussian, far outside"]),
-    (REPLACE_AS_ADD, 20_000, ["one block"]),
-    (REPLACE_AS_ADD_IN_L2, 20_000, ["gaussian, orthogonal rows"]),
-    (ONE_LEVEL_CHANGES, 6000, ["one block"]),
-    (MARKS_ARE_FREE, 6000, ["number with a mark"]),
-    (NO_NOISE_ON_THE_DIAGONAL, 6000, ["one number"]),
-    (HALF_THE_NOISE, 6000, ["one number", "one number, add_remove", "one block", "gaussian, orthogonal rows"]),
-    (SQUARES_ARE_FREE, 6000, ["one number, add_remove"]),
-    (SHARES_AS_ONE_NUMBER, 6000, ["curve"]),
-    (NO_NOISE_ON_NEIGHBOURS, 6000, ["between knots"]),
+    (NOT_CLIPPED, ["one number, far outside", "gaussian, far outside"]),
+    (REPLACE_AS_ADD, ["one block"]),
+    (REPLACE_AS_ADD_IN_L2, ["gaussian, orthogonal rows"]),
+    (ONE_LEVEL_CHANGES, ["one block"]),
+    (MARKS_ARE_FREE, ["number with a mark"]),
+    (NO_NOISE_ON_THE_DIAGONAL, ["one number"]),
+    (HALF_THE_NOISE, ["one number", "one number, add_remove", "one block", "gaussian, orthogonal rows"]),
+    (SQUARES_ARE_FREE, ["one number, add_remove"]),
+    (SHARES_AS_ONE_NUMBER, ["curve"]),
+    (NO_NOISE_ON_NEIGHBOURS, ["between knots"]),
 ]
 
 
-@pytest.mark.parametrize("name", FLOORS)
-def test_neighbours_are_told_apart_by_at_most_eps_and_by_enough_for_the_audit_to_have_power(name):
-    case = CASES[name]
-    assert FLOORS[name] * case.eps <= measure(case, 20_000) <= case.eps
+@pytest.mark.parametrize("name", CASES)
+def test_neighbours_show_at_most_what_is_allowed_and_nearly_as_much(name):
+    assert FLOORS.get(name, 0.999) <= measure(CASES[name], 0) <= 1 + ROUNDING
 
 
-@pytest.mark.parametrize(("patch", "runs", "names"), BROKEN)
-def test_audit_is_red_on_a_broken_copy_of_the_package(patch, runs, names, tmp_path):
+@pytest.mark.parametrize(("patch", "names"), BROKEN)
+def test_audit_is_red_on_a_broken_copy_of_the_package(patch, names, tmp_path):
     """Copy the installed package, break one real line, run the same audit on the copy."""
-    found = measure_on_a_patched_copy("moments_audit.py", names, runs, *patch, tmp_path)
-    assert [name for name, eps in zip(names, found, strict=True) if eps <= CASES[name].eps] == []
+    found = measure_on_a_patched_copy("moments_audit.py", names, 0, *patch, tmp_path)
+    assert [name for name, share in zip(names, found, strict=True) if share <= 1 + ROUNDING] == []

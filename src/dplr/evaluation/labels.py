@@ -282,7 +282,7 @@ class LabelEvaluation(Evaluation):
         forms[:, : self.sums.cells : 2], forms[:, 1 : self.sums.cells : 2] = alarm * decided, miss * ~decided
         values = forms @ self.sums.values
         best = int(values.argmin())
-        z = float(special.ndtri(1 - (1 - self.level) / (2 * len(self.edges))))
+        z = -float(special.ndtri((1 - self.level) / (2 * len(self.edges))))
         is_kept = [
             value - values[best] <= z * self._deviation(form - forms[best])
             for value, form in zip(values, forms, strict=True)

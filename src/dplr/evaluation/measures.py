@@ -121,7 +121,7 @@ class Sums:
 
     def quantile(self, level: float, form: Vector, variance: float) -> float:
         """Quantile of a linear form that sampling and noise move, with the fourth cumulant of the noise."""
-        z = float(special.ndtri((1 + level) / 2))
+        z = -float(special.ndtri((1 - level) / 2))  # by the tail: (1 + level) / 2 may round to 1
         if not self.laplace or not variance:
             return z
         if self.total is not None and (spread := float(self.variances[: self.cells].sum())):

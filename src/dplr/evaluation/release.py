@@ -131,7 +131,7 @@ def evaluate(
         Ids of persons, or the name of a column: all rows of a person are then protected together.
     bounds : Bounds, mapping, path-like or None, default=None
         Bounds whose `rows_per_person` and `weight_max` count, such as ``Bounds(None, rows_per_person=2)``. None takes
-        those that a model of dplr declares. The columns `person` and `weight` that a model declares always count.
+        those that a model of dplr declares. Columns `person` and `weight` that either model declares always count.
     neighbouring : {"replace_one", "add_remove"}, default="replace_one"
         `"replace_one"`, where the number of records is public, or `"add_remove"`.
     n_rows : int or None, default=None
@@ -194,7 +194,7 @@ def evaluate(
         if thresholds:
             raise ValueError(sentence("thresholds", "must be () with against, which compares decisions", thresholds))
         scorer = PairScorer(first, scorer_of(against, classes, target_bounds, decisions))
-    declared = _declared(as_bounds(bounds), _bounds_of(model) or _bounds_of(against), person, sample_weight)
+    declared = _declared(as_bounds(bounds), (model, against), person, sample_weight)
     eps, budget = check_eps(eps), as_ledger(ledger)
     intake = _intake(X, y, scorer, declared, sample_weight, person, model=model, against=against)
     unit = intake.raw.unit
@@ -271,16 +271,17 @@ def _ball_of(bounds: Any) -> Bounds | None:
     return bounds if isinstance(bounds, Bounds) and not bounds.columns else None
 
 
-def _declared(bounds: Bounds | None, own: Bounds | None, person: Any, sample_weight: Any) -> UnitDeclaration:
-    """What bounds and a model's own ones declare; of these, numbers without names count for ids and weights given."""
-    if own is not None:
-        rows = own.person is not None or (bounds is None and person is not None)
-        weights = own.weight is not None or (bounds is None and sample_weight is not None)
-        own = Bounds(
-            None, person=own.person, rows_per_person=own.rows_per_person if rows else 1,
-            weight=own.weight, weight_max=own.weight_max if weights else None,
-        )  # fmt: skip
-    return UnitDeclaration.of(None, bounds, own)
+def _declared(bounds: Bounds | None, models: Sequence[Any], person: Any, sample_weight: Any) -> UnitDeclaration:
+    """What bounds and those of all models declare; of these, numbers without names count for ids and weights given."""
+    owns = [
+        Bounds(
+            None, person=own.person, weight=own.weight,
+            rows_per_person=own.rows_per_person if own.person or (bounds is None and person is not None) else 1,
+            weight_max=own.weight_max if own.weight or (bounds is None and sample_weight is not None) else None,
+        )
+        for own in map(_bounds_of, models) if own is not None
+    ]  # fmt: skip
+    return UnitDeclaration.of(None, bounds, *owns)
 
 
 def _assumptions(in_sample: bool) -> list[str]:

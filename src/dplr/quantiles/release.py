@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dplr._kit.keywords import suggests
 from dplr._kit.validation import check_delta, check_eps, sentence
 from dplr.bounds.declared import Bounds, BoundsLike, as_bounds, codebook_of
-from dplr.bounds.units import UnitColumns
+from dplr.bounds.units import UnitColumns, check_name
 from dplr.fitting.intake import RawRows, raw_rows
 from dplr.fitting.run import accounted
 from dplr.fitting.units import UnitDeclaration
@@ -151,6 +151,8 @@ def planned(
         raise ValueError(sentence("bounds", rule, "bounds by position", "Give a mapping of names."))
     units = UnitDeclaration.of(person, everything)
     stream = as_stream(X)
+    if stream is not None and sample_weight is not None:
+        check_name("sample_weight", sample_weight)  # a stream has no rows for an array of weights
     data = raw_rows(X if stream is None else stream.parts.empty, units, declared, sample_weight, None)
     table = table_of(data.X)
     kinds = _kinds(table, columns, target, declared, facts["delta"])

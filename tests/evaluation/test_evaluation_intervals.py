@@ -1,0 +1,96 @@
+"""Intervals of every measure hold the truth and are no wider than that needs, where noise is most and where least.
+
+Both are counted over releases of rows that are drawn from a population whose measures are known.
+"""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dplr
+from dplr.evaluation.measures import Sums
+
+pytestmark = pytest.mark.filterwarnings("ignore:rng is set")
+
+POPULATION = 20_000
+RNG = np.random.default_rng(0)
+SCORE = 1 / (1 + np.exp(-RNG.normal(-0.5, 1.5, POPULATION)))
+Y = (RNG.random(POPULATION) < SCORE).astype(int)
+THIRDS = RNG.dirichlet([0.5, 0.7, 1.0], POPULATION)
+THIRD = (RNG.random(POPULATION)[:, None] > np.cumsum(THIRDS, axis=1)).sum(axis=1).clip(0, 2)
+GUESS = RNG.uniform(0.1, 0.9, POPULATION)
+NUMBER = np.clip(GUESS + RNG.normal(0.02, 0.1, POPULATION), 0, 1)
+NEAR = [np.clip(one + RNG.normal(0, 0.15, POPULATION), 0, 1) for one in (SCORE, GUESS)]
+KINDS = {
+    "labels": (SCORE, Y, {}),
+    "classes": (THIRDS, THIRD, {"classes": (0, 1, 2)}),
+    "decisions": (THIRDS.argmax(axis=1), THIRD, {"classes": (0, 1, 2), "decisions": True}),
+    "numbers": (GUESS, NUMBER, {"target_bounds": (0, 1)}),
+    "two models": (SCORE, Y, {"against": NEAR[0]}),
+    "two models of numbers": (GUESS, NUMBER, {"target_bounds": (0, 1), "against": NEAR[1]}),
+}
+# Rows and eps: sampling alone, mostly noise, and both.
+REGIMES = {"sampling": (400, math.inf), "noise": (10_000, 0.03), "both": (2000, 0.5)}
+# How wide intervals may be, over the spread of the estimates, where bounds of variances are known to be loose: squares
+# of losses within their cells, and (a + b)^2 <= 2 a^2 + 2 b^2 of differences.
+WIDE = {
+    ("classes", "sampling", "log_loss"): 4.5, ("classes", "sampling", "brier"): 1.6,
+    ("numbers", "sampling", "r2"): 2.4, ("two models of numbers", "sampling", "r2"): 2.2,
+    ("two models of numbers", "both", "r2"): 1.8, ("two models of numbers", "noise", "r2"): 2.5,
+}  # fmt: skip
+
+
+def released(kind, rows, eps, seed=None):
+    answers, y, options = KINDS[kind]
+    options = {name: value[rows] if name == "against" else value for name, value in options.items()}
+    return dplr.evaluate(answers[rows], None, y[rows], eps=eps, rng=seed, **options)
+
+
+@pytest.mark.parametrize("regime", REGIMES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_intervals_hold_the_truth_and_are_no_wider_than_that_needs(kind, regime):
+    """At .95, five standard errors below it; the width over that of estimates' own spread."""
+    n, eps = REGIMES[regime]
+    truth = {name: one.estimate for name, one in released(kind, slice(None), math.inf).measures.items()}
+    runs = 70 if kind == "labels" else 100
+    draws = np.random.default_rng(7).integers(0, POPULATION, (runs, n))
+    found = [released(kind, rows, eps, seed).measures for seed, rows in enumerate(draws)]
+    for name, true in truth.items():
+        told = np.array([(one[name].estimate, one[name].lower, one[name].upper) for one in found])
+        assert np.mean((told[:, 1] <= true) & (true <= told[:, 2])) >= 0.95 - 5 * math.sqrt(0.95 * 0.05 / runs), name
+        says = told[~np.isnan(told[:, 0])]
+        assert len(says) > runs / 2, name
+        spread = 2 * 1.96 * math.sqrt(np.mean((says[:, 0] - true) ** 2))
+        width = np.median(says[:, 2] - says[:, 1]) / spread
+        assert 0.75 < width < WIDE.get((kind, regime, name), 1.45), (name, width)
+
+
+LEVELS = (0.5, 0.8, 0.95, 0.999, 1 - 1e-9, 1 - 1e-12, np.nextafter(1, 0))
+
+
+def test_quantiles_are_those_of_tails():
+    normal = Sums(np.array([10.0]), np.array([2.0]), 1, None, laplace=False)
+    noisy = Sums(np.array([10.0]), np.array([2.0]), 1, None)
+    for level in LEVELS:
+        assert stats.norm.logsf(normal.quantile(level, np.ones(1), 2.0)) == pytest.approx(math.log((1 - level) / 2))
+        tail = -math.sqrt(2) * noisy.quantile(level, np.ones(1), 2.0)  # the logarithm of one of Laplace noise
+        assert tail <= math.log(1 - level)
+    assert math.log(20) < math.sqrt(2) * noisy.quantile(0.95, np.ones(1), 2.0) < 1.05 * math.log(20)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_intervals_of_a_higher_level_hold_those_of_a_lower_one(kind):
+    result = released(kind, slice(3000), 1.0, 5)
+    read = [result.at(level) for level in LEVELS]
+    for low, high in itertools.pairwise(read):
+        for name, inner in low.measures.items():
+            outer = high.measures[name]
+            assert outer.lower <= inner.lower <= inner.upper <= outer.upper, (name, high.level)
+        if kind == "labels":
+            inner, outer = (one.threshold(cost_false_positive=1, cost_false_negative=2) for one in (low, high))
+            assert outer.lower <= inner.lower <= inner.upper <= outer.upper
+    with pytest.raises(ValueError, match="level"):
+        result.at(1.0)
