@@ -40,7 +40,7 @@ from dplr.fitting.outlook import warn_of_noise
 from dplr.fitting.planning import PublicFacts, check_promise, public_n_rows
 from dplr.fitting.pretraining import PublicLike, check_other_rows
 from dplr.fitting.release import FitInput, FittedRelease, Record, blank, release
-from dplr.fitting.streaming import Streamed, as_streamed, refuse_stream
+from dplr.fitting.streaming import Streamed, as_streamed, query_facts, refuse_stream
 from dplr.fitting.units import UnitDeclaration
 from dplr.ledger.budget import Budget, NullLedger
 from dplr.ledger.handle import LedgerLike, as_ledger
@@ -306,7 +306,7 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
         self, X: Any, y: Any, bounds: Bounds | None, callers: Callers, sample_weight: Any, person: Any
     ) -> RawRows:
         """The rows, and their ids and weights apart from them."""
-        for given in given_to(callers):
+        for given in given_to(callers) if callers else ():
             check_indexes(**given)
         features = handed_over(X)[1]
         declared = UnitDeclaration.of(self.person, bounds, None if features is None else features.bounds)
@@ -351,10 +351,13 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
         labels, columns = intake.labels, X.columns if isinstance(X, Table) else None
         intake, unit = intake.counted(data, getattr(self, "class_weight", None), self._loss())
         n_rows = public_n_rows(intake.units, self.n_rows, self.neighbouring, unit)
-        assumed = (*self._facts, *_uncovered.of_folds(callers))
-        facts = PublicFacts.of(
-            self, bounds, n_rows, d, columns, labels, assumed, self._not_covered(levels, callers), features, unit
-        )
+        assumed, uncovered = self._facts, self._not_covered(levels, callers)
+        if callers:
+            assumed = (*assumed, *_uncovered.of_folds(callers), *_uncovered.assumed(callers))
+        if streamed is not None and not all(map(math.isinf, levels)):
+            facts_of_query = query_facts(streamed.stream)
+            assumed, uncovered = assumed + facts_of_query[0], uncovered + facts_of_query[1]
+        facts = PublicFacts.of(self, bounds, n_rows, d, columns, labels, assumed, uncovered, features, unit)
         if facts.curves is not None:
             facts = facts.at(min(levels))
         return FitInput(intake, facts, named, data.weight_column)

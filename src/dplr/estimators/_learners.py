@@ -80,6 +80,20 @@ def seeded(part: Any) -> Iterator[Any]:
             yield unit
 
 
+def frozen(part: Any) -> Iterator[Any]:
+    """The estimators in `part` that learned before it is fitted, other than by releases that cover all of it."""
+    if not hasattr(part, "get_params"):
+        return
+    before = type(part).__name__ == "FrozenEstimator" or (type(part).__name__ == "SelectFromModel" and part.prefit)
+    if before and is_of_sklearn(type(part)):
+        yield from (*learners(part.estimator), *seeded(part.estimator))
+        statements = ((unit, getattr(unit, "privacy_", None)) for unit in _units(part.estimator))
+        yield from (unit for unit, statement in statements if statement is not None and statement.uncovered)
+    for child in part.get_params(deep=False).values():
+        for inside in child if isinstance(child, (list, tuple)) else (child,):
+            yield from frozen(inside[1] if isinstance(inside, tuple) and len(inside) > 1 else inside)
+
+
 def with_functions(part: Any, frozen: bool = False) -> Iterator[Any]:
     """The estimators in `part`, or itself, with a function that may mix rows; frozen ones of other packages too."""
     if not hasattr(part, "get_params"):

@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator
 
 from dplr._kit.warnings import PrivacyWarning, warn
 from dplr.estimators._callers import Caller, Callers, is_cut, is_of_sklearn, is_ours
+from dplr.estimators._learners import frozen, names_of
 from dplr.estimators._pipelines import functions_before, learned_before, learned_beside, seeded_before
 
 # Clients that do nothing with private rows beside our fits, except what `_pipelines` and `_clients` look for.
@@ -112,6 +113,13 @@ def uncovered(callers: Callers) -> list[UncoveredUse]:
     return list(dict.fromkeys(doings))
 
 
+def assumed(callers: Callers) -> tuple[str, ...]:
+    """The sentence of a statement about estimators inside our callers that learned before, if any."""
+    clients = [caller.variables["self"] for caller in callers if caller.subpackage and caller.owner is not None]
+    names = ", ".join(names_of(model for client in clients for model in frozen(client)))
+    return (f"what {names} learned before, in FrozenEstimator or by prefit, came from public rows alone",) * bool(names)
+
+
 def strangers(callers: Callers) -> list[Caller]:
     """The callers that are on no list."""
     return [caller for caller in callers if not _is_known(caller)]
@@ -149,7 +157,7 @@ def of_folds(callers: Callers) -> tuple[str, ...]:
 def _doings(callers: Callers, memory: _Memory) -> list[UncoveredUse]:
     """The doings of callers, and `_UNSEEN` where a client may be out of sight, as `FeatureUnion` with workers."""
     unseen = is_cut(callers) and (not memory or callers[-1].variables.get("message_clsname") == "FeatureUnion")
-    return uncovered(callers) + [_UNSEEN] * unseen
+    return (uncovered(callers) if callers else []) + [_UNSEEN] * unseen
 
 
 def _elsewhere(estimator: Any, callers: Callers) -> _Memory:

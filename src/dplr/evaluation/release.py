@@ -23,7 +23,7 @@ from dplr.evaluation.value import Evaluation
 from dplr.fitting.intake import RawRows, raw_rows
 from dplr.fitting.planning import check_loss, public_n_rows, rows_sentence
 from dplr.fitting.run import accounted
-from dplr.fitting.streaming import Streamed, as_streamed
+from dplr.fitting.streaming import Streamed, as_streamed, of_query
 from dplr.fitting.units import UnitDeclaration
 from dplr.inference.intervals import check_level
 from dplr.ledger.handle import LedgerLike, as_ledger
@@ -202,8 +202,8 @@ def evaluate(
     check_loss([eps], 0.0, neighbouring, public, unit)
     plan = planned(scorer, intake.y, public, eps, neighbouring, unit, thresholds, in_sample, level)
     source = source_of(rng)
-    plan = plan.stating(reproducible=source.reproducible)
-
+    statement = of_query(plan.statement, None if intake.streamed is None else intake.streamed.stream)
+    plan = replace(plan, statement=replace(statement, reproducible=source.reproducible))
     return plan.of(accounted(budget, [plan.statement], source, lambda: _numbers(plan, intake, source)))
 
 

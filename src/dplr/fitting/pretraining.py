@@ -260,7 +260,10 @@ def _two_labels(y: NDArray[Any]) -> list[Any]:
 def _promise(model: Any) -> str:
     """The guarantee of a private model; one without privacy is like any other."""
     statement = getattr(model, "privacy_", None)
-    return "" if statement is None or math.isinf(statement.eps) else str(statement.guarantee)
+    if statement is None or math.isinf(statement.eps):
+        return ""
+    rest = f" (not covered: {'; '.join(statement.uncovered)})" if statement.uncovered else ""
+    return f"{statement.guarantee}{rest}"
 
 
 def _holds_data(public: Any) -> bool:

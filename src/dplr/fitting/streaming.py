@@ -10,10 +10,12 @@ from typing import Any, Self
 
 from dplr._kit.progress import row_bar
 from dplr._kit.validation import sentence
+from dplr._kit.warnings import PrivacyWarning, warn
 from dplr.bounds.scaling import Prep
 from dplr.fitting.intake import Intake, RawRows
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.units import ClassWeight, with_classes
+from dplr.privacy.statement import PrivacyStatement
 from dplr.privacy.unit import Unit
 from dplr.problem.losses import Loss
 from dplr.problem.plan import Plan
@@ -23,6 +25,8 @@ from dplr.rows.streams.passes import CountPass, PersonPass, Persons
 from dplr.rows.streams.rows import no_bar
 from dplr.rows.streams.source import Stream, as_stream, lasting
 from dplr.rows.streams.tally import Tally
+
+_FROM_ONE = "each row of the query comes from one record alone"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -158,6 +162,25 @@ def rows_without_target(stream: Stream, features: Sequence[str], prep: Prep) -> 
     """The rows for sums of X alone."""
     recipe = Recipe(tuple(features), None, None, None, False, prep)
     return Streamed(stream, None, count=count_rows(stream)).summed(recipe)
+
+
+def query_facts(stream: Stream | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What a statement assumes of a query, and what it does not cover, of which the user is warned."""
+    if stream is None or stream.query is None:
+        return (), ()
+    name, mixing = stream.query
+    uncovered = (f"{name} may mix rows ({', '.join(mixing)}), and is covered only if {_FROM_ONE}",) if mixing else ()
+    for fact in uncovered:
+        remedy = "Declare bounds, which scale and impute; or write rows that come from one record each to a file."
+        warn(f"{fact}: the privacy statement does not cover it. {remedy}", PrivacyWarning)
+    return (f"{_FROM_ONE}, and no two from the same one",), uncovered
+
+
+def of_query(statement: PrivacyStatement, stream: Stream | None) -> PrivacyStatement:
+    """The statement of a release of these rows."""
+    assumed, uncovered = query_facts(stream)
+    assumptions = (*statement.assumptions, *assumed)
+    return replace(statement, assumptions=assumptions, uncovered=(*statement.uncovered, *uncovered))
 
 
 def as_streamed(X: Any, y: Any, person: Any, sample_weight: Any, progress: bool) -> tuple[Any, Any, Streamed | None]:

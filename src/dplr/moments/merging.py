@@ -80,6 +80,7 @@ def merged_statement(parties: Sequence[Party]) -> PrivacyStatement:
         arithmetic=ABOUT.arithmetic,
         reproducible=any(statement.reproducible for statement in statements),
         source=f"{first.source}, and theorem 3",
+        uncovered=tuple(dict.fromkeys(fact for statement in statements for fact in statement.uncovered)),
     )
 
 

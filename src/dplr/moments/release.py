@@ -19,7 +19,7 @@ from dplr.bounds.scaling import Prep, layout_prep
 from dplr.fitting.memory import too_many
 from dplr.fitting.planning import check_loss, public_n_rows, pure_sentence, rows_sentence
 from dplr.fitting.run import accounted
-from dplr.fitting.streaming import count_rows, rows_without_target
+from dplr.fitting.streaming import count_rows, of_query, rows_without_target
 from dplr.fitting.units import refuse_units
 from dplr.ledger.budget import Budget
 from dplr.ledger.handle import LedgerLike, as_ledger
@@ -157,7 +157,7 @@ def _released(
     layout = bounds.for_columns(names, d)
     plan = planned(layout, names, n, **facts)
     source, prep = source_of(rng), layout_prep(layout, True, None)
-    statement = replace(plan.statement, reproducible=source.reproducible)
+    statement = replace(of_query(plan.statement, stream), reproducible=source.reproducible)
     rows = _rows(values, stream, n, layout, prep)  # what is wrong with columns is said before anything is reserved
     work = functools.partial(_numbers, rows, prep, Plan(plan.problem, statement), source)
     numbers = _paid(ledger, statement, source, work)

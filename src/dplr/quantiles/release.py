@@ -15,6 +15,7 @@ from dplr.bounds.declared import Bounds, BoundsLike, as_bounds, codebook_of
 from dplr.bounds.units import UnitColumns, check_name
 from dplr.fitting.intake import RawRows, raw_rows
 from dplr.fitting.run import accounted
+from dplr.fitting.streaming import of_query
 from dplr.fitting.units import UnitDeclaration
 from dplr.ledger.budget import Budget
 from dplr.ledger.handle import LedgerLike, as_ledger
@@ -157,7 +158,9 @@ def planned(
     table = table_of(data.X)
     kinds = _kinds(table, columns, target, declared, facts["delta"])
     rows = PrivateRows(table, stream, data, kinds)
-    return Release(rows, plan_of(rows, share, facts), target, _plain_bounds(declared, data))
+    plan = plan_of(rows, share, facts)
+    plan = replace(plan, statement=of_query(plan.statement, stream))
+    return Release(rows, plan, target, _plain_bounds(declared, data))
 
 
 @dataclass(frozen=True, eq=False, slots=True)

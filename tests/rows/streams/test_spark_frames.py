@@ -9,6 +9,7 @@ import pytest
 
 import dplr
 from dplr.rows.streams.answers import WorkerFault
+from dplr.rows.streams.engines import query_of
 from dplr.rows.streams.parts import one_pass
 from dplr.rows.streams.passes import CountPass
 from streamed_rows import FITS, DeadlyPart, FarParts, FaultyPart, assert_same, fitted, people, written
@@ -69,6 +70,26 @@ def test_a_plan_that_gives_other_rows_in_every_pass_is_refused(session, folder):
     for lazy in (frame, frame.where("rand() > 0.5")):
         with pytest.raises(ValueError, match="`X` must have the same rows in every pass; got 'a plan with rand"):
             fitted(lazy.where("rand() > 0.5"), mechanism="fm")
+
+
+def test_a_query_that_mixes_rows_is_not_covered(session, folder):
+    frame = session.read.parquet(str(folder))
+    frame.createOrReplaceTempView("people")
+    by_row = [frame, frame.where("age > 20").select("age"), session.table("people").orderBy("age"), frame.union(frame)]
+    assert [query_of(lazy).mixing for lazy in by_row] == [()] * 4
+    mixed = {
+        "Window": "select age / max(age) over () as age from people",
+        "Aggregate": "select age / (select max(age) from people) as age from people",
+        "Join": "select a.age from people a join people b using (id)",
+        "GlobalLimit": "select age from people limit 9",
+        "Generate": "select explode(array(age, age)) as age from people",
+        "Exists": "select age from people a where exists (select 1 from people b where b.age > a.age)",
+    }
+    assert all(name in query_of(session.sql(query)).mixing for name, query in mixed.items())
+    own = sql.functions.udf(lambda value: value, "long")
+    assert query_of(frame.withColumn("age", own("age"))).mixing == ("PythonUDF",)
+    (fact,) = fitted(frame.withColumn("age", own("age")), mechanism="fm").privacy_.uncovered
+    assert fact.startswith("a query of Spark may mix rows (PythonUDF), and is covered only if")
 
 
 def test_faults_quote_no_value(session, folder):

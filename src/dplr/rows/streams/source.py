@@ -16,7 +16,7 @@ from dplr.rows.files.sources import files_of, schema_of
 from dplr.rows.files.sources import parts_of as parts_of_files
 from dplr.rows.files.spooled import CachedPart
 from dplr.rows.persons import PersonCounts
-from dplr.rows.streams.engines import is_lazy, parts_of, placed
+from dplr.rows.streams.engines import Query, is_lazy, parts_of, placed, query_of
 from dplr.rows.streams.parts import LocalParts, Parts
 
 
@@ -74,6 +74,7 @@ class Stream:
         self.threads: int | None = None if threads is None else check_count("threads", threads)
         parts = _parts_of(source, self.threads)
         self.parts: Parts = parts if workers is None else placed(parts, workers)
+        self.query: Query | None = query_of(source)
         self.count: int | None = None  # of rows; a pass that counts them is made once
         self.persons: dict[str, tuple[int, PersonCounts]] = {}
 

@@ -110,8 +110,10 @@ def check_indexes(**columns: Any) -> None:
 
     Rows meet by position. Indexes without a common label, such as names and 0, 1, 2, say nothing against it.
     """
-    indexed = [(name, column.index) for name, column in columns.items() if hasattr(column, "iloc")]
-    for (first, index), (name, other) in itertools.combinations(indexed, 2):
+    for (first, one), (name, two) in itertools.combinations(columns.items(), 2):
+        if not (hasattr(one, "iloc") and hasattr(two, "iloc")):
+            continue
+        index, other = one.index, two.index
         if len(index) != len(other) or index.equals(other):  # lengths are checked elsewhere
             continue
         if index.nlevels == other.nlevels and index.isin(other).any():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import pickle
-from typing import Any
+from typing import Any, NamedTuple
 
 from dplr._kit.validation import sentence
 from dplr.rows.streams.parts import LocalParts, Parts
@@ -35,6 +35,26 @@ def parts_of(source: Any, threads: int | None) -> Parts:
     name = _file_of(source, _FILES)
     parts: Parts = _loaded(name).parts_of(source, threads)
     return parts
+
+
+class Query(NamedTuple):
+    """A lazy table whose rows a library computes: its name, and what of its plan may mix rows."""
+
+    name: str
+    mixing: tuple[str, ...]
+
+
+def query_of(source: Any) -> Query | None:
+    """The query of a lazy table, by its plan and without a row of it; None for files and datasets."""
+    name = _file_of(source, _FILES)
+    if name in (None, "arrow"):
+        return None
+    engine = _loaded(name)
+    try:
+        mixing = tuple(dict.fromkeys(engine.mixing(source)))
+    except Exception:  # each library has its own, and what cannot be read may be anything
+        mixing = ("no plan that could be read",)
+    return Query(engine.NAME, mixing)
 
 
 def placed(parts: Parts, workers: Any) -> Parts:

@@ -107,6 +107,25 @@ def _own_folder() -> str:
     return folder
 
 
+NAME = "a query of Dask"
+# Kinds of expressions that treat each row by itself, only order rows, or read them; and those of functions of the user.
+_BY_ROW = frozenset({
+    *("Elemwise", "UFuncElemwise", "Filter", "Query", "DropnaFrame", "DropnaSeries", "SortValues", "Concat"),
+    *("Repartition", "Partitions", "BlockwiseIO", "IO", "FillnaCheck", "_DelayedExpr", "DelayedsExpr"),
+})  # fmt: skip
+_OWN = ("Apply", "Map")
+
+
+def mixing(frame: Any) -> Iterator[str]:
+    """The expressions that may mix rows."""
+    for node in frame.expr.walk():
+        kinds = [base.__name__ for base in type(node).__mro__]
+        if _BY_ROW.isdisjoint(kinds) or kinds[0] in _OWN:
+            yield kinds[0]
+        values = [value for operand in node.operands if isinstance(operand, dict) for value in operand.values()]
+        yield from (type(value.expr).__name__ for value in values if hasattr(value, "expr"))
+
+
 class DaskFrame:
     """A Dask DataFrame, whose partitions the workers of a client sum."""
 

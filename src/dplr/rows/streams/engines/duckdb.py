@@ -3,11 +3,47 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from dplr.rows.streams.engines.lazy import BATCH_ROWS, LazyPart
 from dplr.rows.streams.parts import LocalParts
+
+NAME = "a query of DuckDB"
+_VIEW = "dplr_plan"
+# What treats each row by itself, only orders rows, or names a part.
+_BY_ROW = re.compile(r"PROJECTION|FILTER|\w*SCAN|READ_\w+|UNION|ORDER_BY|CTE")
+
+
+def mixing(relation: Any) -> Iterator[str]:
+    """The operators of its plan that may mix rows, and functions and macros of the user in it or in a view."""
+
+    def ask(query: str) -> list[Any]:
+        rows: list[Any] = relation.query(_VIEW, query).fetchall()
+        return rows
+
+    setting = ask("select current_setting('explain_output')")[0][0]
+    relation.query(_VIEW, "set explain_output = 'all'")  # the optimised plan depends on the rows
+    try:
+        plans = dict(ask(f"explain (format json) select * from {_VIEW}"))
+    finally:
+        relation.query(_VIEW, f"set explain_output = '{setting}'")
+    names = re.findall(r'"name":\s*"([^"]*)"', plans["logical_plan"])
+    yield from (name.strip() for name in names if not _BY_ROW.fullmatch(name.strip()))
+    views = "select sql from duckdb_views() where not internal"
+    text = " ".join([relation.sql_query(), *(view for (view,) in ask(views))])
+    own = {name for (name,) in ask("select function_name from duckdb_functions()")} - _functions()
+    yield from (name for name in re.findall(r"\w+", text) if name in own)
+
+
+@functools.cache
+def _functions() -> frozenset[str]:
+    """The functions of DuckDB itself."""
+    import duckdb
+
+    with duckdb.connect() as fresh:
+        return frozenset(name for (name,) in fresh.sql("select function_name from duckdb_functions()").fetchall())
 
 
 def parts_of(relation: Any, threads: int | None) -> LocalParts:

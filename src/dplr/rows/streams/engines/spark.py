@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -13,6 +14,14 @@ from dplr.rows.streams.engines.tasks import FarParts, answer_of, grouped, remote
 from dplr.rows.streams.parts import LocalParts, Part, Pass, Progress, RemotePass, sum_part
 
 S = TypeVar("S")
+
+NAME = "a query of Spark"
+# Operators that treat each row by itself, only order rows, or read them; and expressions that do not.
+_BY_ROW = re.compile(
+    r"Project|Filter|Sort|Union|SubqueryAlias|View|Repartition|RepartitionByExpression|ResolvedHint|LogicalRDD|Range|"
+    r"LogicalRelation|LocalRelation|HiveTableRelation|DataSourceV2Relation|InMemoryRelation|OneRowRelation"
+)
+_MIXING = re.compile(r"\w*UDF|\w*Subquery|Exists|ListQuery|MonotonicallyIncreasingID|SparkPartitionID")
 
 
 class SparkParts(FarParts):
@@ -73,6 +82,20 @@ class _SumPartition:
         named = (batch.rename_columns(self.names) for batch in batches)
         part = LazyPart(lambda columns: named, "a partition", identity=f"partition {number}")
         yield RecordBatch.from_pydict({"number": [number], "answer": [sum_part(self.job, part)]})
+
+
+def mixing(frame: Any) -> list[str]:
+    """The operators and functions of its plan that may mix rows."""
+    return mixing_in(frame._jdf.queryExecution().analyzed().toJSON())  # Spark Connect does not show it
+
+
+def mixing_in(plan: str) -> list[str]:
+    """The same, of the logical plan as Spark writes it."""
+    named = re.findall(r'"class":"([\w.$]*\.)?([\w$]+)"', plan)
+    if not named:
+        raise ValueError("this is no plan of Spark")
+    nodes = [name for package, name in named if ".expressions." not in package and not _BY_ROW.fullmatch(name)]
+    return nodes + [name for package, name in named if ".expressions." in package and _MIXING.fullmatch(name)]
 
 
 def _sum_group(job: RemotePass[Any], group: Sequence[Part]) -> bytes:
