@@ -109,10 +109,10 @@ def test_columns_of_products_count_and_have_names_of_their_own():
     assert dplr.Bounds([levels, {"levels": list(range(62))}], products=[(0, 1)]).layout.width == 64 * 62 + 126
     with pytest.raises(ValueError, match="must have at most 4096 columns, one per level; got 4224"):
         dplr.Bounds([levels, levels], products=[(0, 1)])
-    with pytest.raises(ValueError, match=r"`products` must have names of their own; got 'a\^2'\. Rename a column"):
+    with pytest.raises(ValueError, match=r"a name of its own; got 'a\^2'. It is of 'a\^2' and of the product a \* a"):
         dplr.Bounds({"a": (0, 1), "a^2": (0, 1)}, products=[("a", "a")])
     long = {"levels": ["x" * 300_000 + str(k) for k in range(10)]}
-    with pytest.raises(ValueError, match="`products` must have names of at most 16777216 characters together"):
+    with pytest.raises(ValueError, match="`bounds` must take at most 16777216 characters in names of columns"):
         dplr.Bounds([long, levels], products=[(0, 1)])
 
 

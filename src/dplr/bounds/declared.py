@@ -16,7 +16,7 @@ from dplr.bounds import printing
 from dplr.bounds.columns import Column, Numeric, Pair, check_keys, read_column, read_pair, write_column
 from dplr.bounds.curves import curved
 from dplr.bounds.layout import Layout
-from dplr.bounds.products import Product, check_names, read_products, write_products
+from dplr.bounds.products import Product, read_products, write_products
 from dplr.bounds.provenance import KEY, Provenance
 from dplr.bounds.scaling import Prep, ball_prep, box_prep, layout_prep
 from dplr.bounds.toml import KEYS, read_file, read_target, write_file, write_target
@@ -175,8 +175,7 @@ class Bounds:
         if layout.width > MAX_FEATURES:
             rule = f"must have at most {MAX_FEATURES} columns, one per level"
             raise ValueError(sentence("bounds", rule, layout.width))
-        if self.products or layout.hats:
-            check_names(self.products, layout.features, replace(layout, products=()).names, unique=bool(layout.hats))
+        layout.check_names()
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Self:
@@ -393,7 +392,10 @@ class Bounds:
                 raise ValueError(
                     sentence("bounds", f"must have one pair for each of the {d} columns of X", len(self.columns))
                 )
-            return layout if columns is None else replace(layout, features=tuple(columns))
+            if columns is not None:
+                layout = replace(layout, features=tuple(columns))
+                layout.check_names()
+            return layout
         if columns is None:
             raise ValueError(
                 f"`bounds` names columns ({', '.join(self.names[:3])}, …), and X has no column names. Pass a data "

@@ -18,6 +18,7 @@ Pair = tuple[float, float]
 Level = str | int | float | bool
 
 INDICATOR = "indicator"
+CONSTANT = "(intercept)"  # the name of its coefficient
 EXACT_INTEGER = 2**53  # what is larger has no float64 of its own
 _DIGITS = frozenset(map(float, range(10)))
 TRANSFORMS = ("clip", "log1p", "log", "sqrt")
@@ -101,6 +102,10 @@ class Numeric:
         shown = name if self.transform == "clip" else f"{self.transform}({name})"
         return [shown] + ([f"{name} is missing"] if self.block else [])
 
+    def unnamed(self, name: str) -> list[str]:
+        """Names in that form of what has no column: nothing."""
+        return []
+
     def __str__(self) -> str:
         """The values in the words of a statement."""
         scale = "" if self.transform == "clip" else f" (on the scale of {self.transform})"
@@ -157,6 +162,10 @@ class Bins:
         """Names of the columns that the model has for this one."""
         names = [f"{name} in {label}" for label, place in zip(self.labels, self.places, strict=True) if place >= 0]
         return names + ([f"{name} is missing"] if self.missing == INDICATOR else [])
+
+    def unnamed(self, name: str) -> list[str]:
+        """The name in that form of the reference, which has no column."""
+        return [f"{name} in {label}" for label, place in zip(self.labels, self.places, strict=True) if place < 0]
 
     def __str__(self) -> str:
         """The values in the words of a statement."""
@@ -239,6 +248,12 @@ class Levels:
         else:
             names = [f"{name}={self.levels[1]}" if self.kind == "binary" else name]
         return names + ([f"{name} is missing"] if self.missing == INDICATOR else [])
+
+    def unnamed(self, name: str) -> list[str]:
+        """The name in that form of the reference, or of the first of two levels, which has no column."""
+        if self.kind == "one_hot":
+            return [] if self.reference is None else [f"{name}={self.reference}"]
+        return [f"{name}={self.levels[0]}"] if self.kind == "binary" else []
 
     def __str__(self) -> str:
         """The values in the words of a statement."""

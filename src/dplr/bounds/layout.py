@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
+from dplr._kit.validation import sentence
 from dplr.bounds.curves import Curve
-from dplr.bounds.kinds import INDICATOR, Bins, Column, Levels, Numeric, Pair
+from dplr.bounds.kinds import CONSTANT, INDICATOR, Bins, Column, Levels, Numeric, Pair
 from dplr.bounds.products import Product
 from dplr.bounds.provenance import Provenance
+
+_MOST_LETTERS = 2**24  # of the names of all columns: a long name is written once for each level
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,31 @@ class Layout:
         pairs = zip(self.features, self.columns, strict=True)
         of_columns = (name for feature, column in pairs for name in column.names(feature))
         return (*of_columns, *(name for product in self.products for name in product.names(self.features)))
+
+    def check_names(self) -> None:
+        """Refuse two coefficients with one name, and one with the name of another column, product or level.
+
+        Tests, contrasts, refits and tables find coefficients by all of these names.
+        """
+        letters = sum(len(name) * width for name, width in zip(self.features, self.widths, strict=False))
+        if letters <= _MOST_LETTERS:
+            letters += sum(product.letters(self.features) for product in self.products)
+        if letters > _MOST_LETTERS:
+            rule = f"must take at most {_MOST_LETTERS} characters in names of columns"
+            raise ValueError(sentence("bounds", rule, letters, "Shorten names and levels."))
+        pairs = zip(self.features, self.columns, strict=True)
+        claims = [(repr(name), column.names(name), (name, *column.unnamed(name))) for name, column in pairs]
+        for product in self.products:
+            factors = " * ".join(self.features[place] for place in product.places)
+            claims.append((f"the product {factors}", product.names(self.features), (factors,)))
+        owners = {CONSTANT: "the intercept"}
+        for owner, names, others in claims:
+            made = set(names)
+            for name in (*names, *(other for other in others if other not in made)):
+                if name in owners:
+                    remedy = f"It is of {owners[name]} and of {owner}: rename one of them."
+                    raise ValueError(sentence("bounds", "must give every coefficient a name of its own", name, remedy))
+                owners[name] = owner
 
     def facts(self, table: Sequence[str] | None = None) -> list[str]:
         """The columns in the sentences of a statement; `table` names those of the table."""

@@ -22,7 +22,6 @@ ALL = "all"
 _FORM = 'Such as [["age", "hours"], ["age", "age"]], or "all".'
 _MOST_PRODUCTS = 4096  # each is a column of the model at least
 _NAMED = 5  # numbers in a sentence
-_MOST_LETTERS = 2**24  # of the names of all columns: two long levels are written once for each pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,26 +201,6 @@ def centred(products: Sequence[Product], features: Sequence[str]) -> str:
         f"In products {', '.join(clauses)}{remainder}: the middle of {whose} bounds. The coefficient of a column "
         f"that is multiplied is its effect at {there}."
     )
-
-
-def check_names(products: Sequence[Product], features: Sequence[str], singles: Sequence[str], unique: bool) -> None:
-    """Every column of the model has a name of its own: `singles` are those that are no products.
-
-    These too are checked where they must be `unique`: bands of curves find coefficients by their names.
-    """
-    letters = sum(product.letters(features) for product in products)
-    if letters > _MOST_LETTERS:
-        rule = f"must have names of at most {_MOST_LETTERS} characters together"
-        raise ValueError(sentence("products", rule, letters, "Shorten the levels."))
-    names = set(singles)
-    if unique and len(names) < len(singles):
-        twice = next(name for name in singles if singles.count(name) > 1)
-        raise ValueError(sentence("bounds", "must make columns with names of their own", twice, "Rename a column."))
-    for product in products:
-        for name in product.names(features):
-            if name in names:
-                raise ValueError(sentence("products", "must have names of their own", name, "Rename a column."))
-            names.add(name)
 
 
 def _place(column: Any, names: Mapping[str, int] | None, count: int) -> int:

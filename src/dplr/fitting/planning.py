@@ -15,7 +15,7 @@ from dplr._kit.warnings import PrivacyWarning, warn
 from dplr.bounds.columns import Pair
 from dplr.bounds.declared import MAX_FEATURES, Bounds
 from dplr.bounds.fourier import FourierMap
-from dplr.bounds.kinds import short
+from dplr.bounds.kinds import CONSTANT, short
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep, ball_prep, layout_prep
 from dplr.fitting.aims import COEFFICIENTS, check_table, choose_table
@@ -131,6 +131,8 @@ class PublicFacts:
     def layout(self) -> Layout | None:
         """The layout of the table's columns under the bounds."""
         if self.bounds is None or self.features is not None:
+            if CONSTANT in (self.columns or ()):
+                raise ValueError(sentence("X", "must name no column as the intercept", CONSTANT, "Rename it."))
             return None
         return self.bounds.for_columns(self.columns, self.n_features)
 

@@ -16,7 +16,6 @@ from dplr.estimators._columns import names_of
 from dplr.fitting.one_vs_rest import by_class, is_several
 from dplr.fitting.ranges import BLOCKS, block_shapes, columns_of, joint_sensitivity, missing, weights_of
 from dplr.mechanisms.protocol import CLIPS, Mechanism, Shape
-from dplr.model_file.readers import check_room
 from dplr.model_file.strict_json import refuse
 from dplr.privacy.gaussian import gaussian_eps
 from dplr.privacy.guarantees import Gaussian
@@ -102,8 +101,6 @@ def check_names(fitted: Any, values: dict[str, Any], prep: Prep) -> None:
         if entries is not None and (len(entries) != d or len(set(entries)) < d):
             refuse(f"model.{key}", f"must be {d} different names", entries)
     layout = prep.layout
-    if layout is not None:  # every level has a column, under the name of its feature
-        check_room("model.bounds", layout.features, layout.width)
     if layout is not None and layout.named and (names != list(layout.features) or len(layout.features) != d):
         refuse("model.feature_names", "must be the names in the bounds", names)
     if columns is not None and (layout is None or layout.named or columns == list(fitted.bounds.layout.features)):

@@ -16,7 +16,7 @@ from dplr.bounds.layout import Layout
 from dplr.fitting.planning import rows_sentence
 from dplr.model_file.bounds import read_bounds, write_bounds
 from dplr.model_file.envelope import Envelope, read_bytes
-from dplr.model_file.readers import anything, check_room, either, integer, list_of, table, text
+from dplr.model_file.readers import anything, either, integer, list_of, table, text
 from dplr.model_file.released import PART, read_blocks, write_part
 from dplr.model_file.statement import read_statement, write_statement
 from dplr.model_file.strict_json import MOST_BYTES, ModelFileError, canonical, digest, refuse
@@ -187,12 +187,14 @@ def _layout(where: str, bounds: Bounds | None, columns: list[str]) -> Layout:
     if bounds.to_dict().get("target") is not None:
         refuse(f"{where}.bounds", "must have no target of its own", "a target")
     layout = bounds.layout
-    check_room(f"{where}.bounds", columns, layout.width)
     if len(columns) != len(layout.features) or len(set(columns)) < len(columns):
         refuse(f"{where}.columns", f"must be {len(layout.features)} different names", columns)
     if layout.named and tuple(columns) != layout.features:
         refuse(f"{where}.columns", "must be the names in the bounds", columns)
-    return replace(layout, features=tuple(columns))
+    try:
+        return bounds.for_columns(columns, len(columns))
+    except ValueError as error:
+        refuse(f"{where}.columns", "must keep the rules of bounds", str(error))
 
 
 def _check_party(where: str, party: Party, layout: Layout, geometry: Geometry, relation: Neighbouring) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dplr._kit.validation import describe, sentence
 from dplr.bounds.curves import Curve, labels_of
+from dplr.bounds.kinds import CONSTANT as INTERCEPT
 from dplr.bounds.kinds import INDICATOR as MARKED
 from dplr.bounds.kinds import Bins, Levels, middle
 from dplr.bounds.layout import Layout
@@ -18,7 +19,6 @@ from dplr.inference.reading import Reading
 from dplr.privacy.estimand import Estimand
 from dplr.problem.geometry import GRID
 
-INTERCEPT = "(intercept)"
 ITS_LINE = "its line"  # what the knots of a curve are compared with
 
 
