@@ -92,9 +92,9 @@ def test_columns_are_centred_with_an_intercept_and_only_scaled_without():
 
 def test_bounds_compare_and_show_as_values():
     assert dplr.Bounds([(0, 1)]) == dplr.Bounds(np.array([[0, 1]]))
-    assert hash(dplr.Bounds([(0, 1)])) == hash(dplr.Bounds([(0.0, 1.0)]))
+    assert hash(dplr.Bounds([(0, 2)])) == hash(dplr.Bounds([(0.0, 2.0)]))
     assert dplr.Bounds([(0, 1)]) != dplr.Bounds([(0, 1)], target=(0, 1))
-    assert repr(dplr.Bounds([(False, True)])) == "Bounds(((0.0, 1.0),))"
+    assert repr(dplr.Bounds([(False, True), (0.0, 1.0)])) == "Bounds(((0, 1), (0.0, 1.0)))"
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Bounds as plain values and as TOML: exact round trips, and errors that name the place."""
 
+import json
 import math
 import pathlib
 import pickle
@@ -90,6 +91,15 @@ def test_examples_of_the_documentation_can_be_planned(path):
     assert list(plan.released) == ["linear", "diagonal", "off_diagonal", *square]
 
 
+def test_a_flag_and_a_rate_stay_what_they_are_in_every_form(tmp_path):
+    bounds = dplr.Bounds({"flag": (False, True), "rate": (0.0, 1.0), "grade": (1, 5)})
+    bounds.to_toml(tmp_path / "bounds.toml")
+    others = dplr.Bounds.from_dict(bounds.to_dict()), dplr.Bounds.from_toml(tmp_path / "bounds.toml")
+    for other in (*others, dplr.Bounds.from_dict(json.loads(json.dumps(bounds.to_dict()))), eval(f"dplr.{bounds!r}")):
+        assert other == bounds
+        assert [column.flag for column in other.columns] == [True, False, False]
+
+
 def test_different_knowledge_is_not_equal():
     kinds = [
         (0, 1), {"lower": 0, "upper": 1, "missing": "indicator"}, {"lower": 0, "upper": 1, "transform": "log1p"},
@@ -102,7 +112,8 @@ def test_different_knowledge_is_not_equal():
     pairs = [(0, 1), (1, 0), (0, 0)]
     every += [dplr.Bounds([(0, 1), (0, 1)], products=own) for own in ([], *([each] for each in pairs))]
     assert len(set(every)) == len(every)
-    assert dplr.Bounds({"a": (0, 1)}) == dplr.Bounds({"a": {"lower": 0.0, "upper": 1, "transform": "clip"}})
+    assert dplr.Bounds({"a": (0, 1)}) == dplr.Bounds({"a": {"lower": 0, "upper": 1, "transform": "clip"}})
+    assert dplr.Bounds({"a": (0, 1)}) != dplr.Bounds({"a": (0.0, 1.0)}) == dplr.Bounds({"a": (0, 1.0)})
     assert dplr.Bounds({"a": {"levels": np.array(["x", "y"])}}) == dplr.Bounds({"a": {"levels": ("x", "y")}})
 
 

@@ -138,20 +138,68 @@ def test_names_of_knots_differ_however_close_the_bounds_are():
 
 
 def test_bounds_with_curves_change_numbers_that_measure_something_alone():
-    known = {"age": (18, 99), "flag": (0, 1), "grade": (1, 5), "w": {"levels": ["p", "q"]}, "cut": {
+    known = {"age": (18, 99), "flag": (0, 1), "grade": (1, 5), "rate": (0.0, 1.0), "w": {"levels": ["p", "q"]}, "cut": {
         "lower": 0, "upper": 9.5, "bins": [3]}, "h": {"lower": 0, "upper": 99, "transform": "log1p", "missing": 3},
         "sq": (0, 40)}  # fmt: skip
     bounds = dplr.Bounds(known, target=("no", "yes"), products=[("sq", "sq"), ("age", "w")], person="id")
     curved = bounds.with_curves(5)
     kinds = [type(column).__name__ for column in curved.columns]
-    assert kinds == ["Curve", "Numeric", "Numeric", "Levels", "Bins", "Curve", "Numeric"]
-    assert curved.columns[5] == Curve(0.0, 99.0, "log1p", 3.0, 5)
+    assert kinds == ["Curve", "Numeric", "Curve", "Curve", "Levels", "Bins", "Curve", "Numeric"]
+    assert curved.columns[6] == Curve(0.0, 99.0, "log1p", 3.0, 5)
     assert (curved.target, curved.person, len(curved.products)) == (("no", "yes"), "id", 2)
     assert curved.with_curves(8) == curved
     flags = dplr.Bounds({"flag": (0, 1)})
     assert flags.with_curves() is flags
     with pytest.raises(ValueError, match="from 3 to 256"):
         bounds.with_curves(2)
+
+
+@pytest.mark.parametrize("unit", [1.0, 6.0, 6.01, 9.0, 100.0])
+def test_units_do_not_say_what_bends(unit):
+    """With bounds of one digit it was a code: R2 .620 in place of .685."""
+    rates = dplr.Bounds({"rate": (0.0, unit), "age": (18, 99)}, target=(0, 1))
+    plans = [
+        dplr.plan(bounds=rates, n_rows=10**5, eps=1.0, model="linear", curves=curves, mechanism="objective")
+        for curves in (8, "auto")
+    ]
+    for plan, knots in zip(plans, (8, 12), strict=True):
+        assert plan.statement.released["range_sums"].shape == (2,)
+        assert plan.statement.released["coef"].shape == (2 * (1 + knots) + 1,)
+
+
+FLAGGED = {"age": (18, 99), "smoker": (0, 1), "sick": (False, True), "h": (0, 40), "w": {"levels": ["p", "q"]}}
+STRAIGHT = "smoker (a flag), sick (a flag), h (squared)"
+
+
+@pytest.mark.parametrize("how", ["curves", "auto", "with_curves", "knots"])
+def test_statement_and_summary_name_every_number_that_stays_straight(how):
+    knots = {"age": {"lower": 18, "upper": 99, "knots": 8}} if how == "knots" else {}
+    bounds = dplr.Bounds(FLAGGED | knots, target=(0, 100), products=[("h", "h")])
+    bounds = bounds.with_curves(8) if how == "with_curves" else bounds
+    curves = {"curves": 8, "auto": "auto"}.get(how)
+    rng, n = np.random.default_rng(0), 2_000
+    X = pd.DataFrame({"age": rng.uniform(18, 99, n), "smoker": rng.integers(0, 2, n), "sick": rng.random(n) < 0.1,
+                      "h": rng.uniform(0, 40, n), "w": rng.choice(["p", "q"], n)})  # fmt: skip
+    est = dplr.fit(X, X["age"], bounds=bounds, eps=5.0, model="linear", mechanism="fm", curves=curves)
+    assert f"numbers that stay straight, without a curve: {STRAIGHT}" in est.privacy_.assumptions
+    notes = est.summary().notes
+    rates = "A flag has the whole numbers 0 and 1 as bounds, a rate 0.0 and 1.0."
+    assert f"Straight, without a curve: {STRAIGHT}. {rates}" in notes
+    assert not dplr.Bounds(FLAGGED).layout.straight
+
+
+def test_a_number_that_was_declared_without_knots_is_named_as_such():
+    bounds = dplr.Bounds({"age": (18, 99), "h": {"lower": 0, "upper": 40, "knots": 3}})
+    assert bounds.layout.straight == ("age (without knots)",)
+    assert dplr.Bounds({"age": (18, 99)}).layout.straight == ()
+
+
+def test_curves_where_nothing_bends_are_refused_before_anything_is_spent():
+    for bounds in (dplr.Bounds({"flag": (0, 1)}), dplr.Bounds({"h": (0, 40)}, products=[("h", "h")])):
+        with pytest.raises(
+            ValueError, match="`curves` must be None where no declared number measures something; got 8"
+        ):
+            dplr.plan(bounds=bounds, n_rows=1000, eps=1.0, curves=8)
 
 
 def test_a_statement_tells_knots_apart_that_a_name_does_not():

@@ -47,7 +47,7 @@ _EXISTS: dict[str, tuple[Callable[[float], bool], str, str]] = {
 def read_column(what: str, value: Any) -> Column:
     """The column that a pair or a mapping describes; `what` names it in errors."""
     if not isinstance(value, Mapping):
-        return Numeric(*read_pair(what, value))
+        return Numeric(*read_pair(what, value), flag=_is_flag(*value))
     try:
         if "levels" in value:
             check_keys(value, _LEVEL_KEYS)
@@ -67,7 +67,8 @@ def read_column(what: str, value: Any) -> Column:
 def write_column(column: Column) -> dict[str, Any]:
     """The mapping that `read_column` reads back."""
     if isinstance(column, Numeric):
-        written: dict[str, Any] = {"lower": column.lower, "upper": column.upper}
+        lower, upper = (0, 1) if column.flag else (column.lower, column.upper)
+        written: dict[str, Any] = {"lower": lower, "upper": upper}
         if column.transform != "clip":
             written["transform"] = column.transform
         if isinstance(column, Curve):
@@ -154,7 +155,8 @@ def _numeric(table: Mapping[str, Any]) -> Numeric:
         exists, where, why = _EXISTS[transform]
         if not exists(lower):
             raise ValueError(sentence("lower", f'must be {where} with transform = "{transform}"', lower, why))
-    column = Numeric(lower, upper, transform, _missing_number(table, lower, upper))
+    flag = transform == "clip" and _is_flag(table["lower"], table["upper"])
+    column = Numeric(lower, upper, transform, _missing_number(table, lower, upper), flag=flag)
     if not column.range[0] < column.range[1]:
         raise ValueError(sentence("upper", "must stay above lower after the transform", (lower, upper)))
     return column
@@ -359,6 +361,11 @@ def _is_unicode(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def _is_flag(lower: Any, upper: Any) -> bool:
+    """Whether bounds are those of a flag: no and yes, or the whole numbers 0 and 1. A rate has 0.0 and 1.0."""
+    return all(isinstance(end, (int, np.integer, np.bool_)) for end in (lower, upper)) and (lower, upper) == (0, 1)
 
 
 def _plain(value: Any) -> Any:

@@ -43,7 +43,8 @@ class Bounds:
         Or a list in the order of the columns. None is the unit ball: a fit projects rows outside onto it. What is known
         is one of
 
-        - ``(lower, upper)``: a number;
+        - ``(lower, upper)``: a number. The whole numbers ``(0, 1)``, or ``(False, True)``, are a flag, which is never
+          bent or narrowed; a rate has ``(0.0, 1.0)``;
         - ``{"lower": 0, "upper": 99999, "transform": "log1p"}``: a number, here on the scale of log(1 + x). There are
           "log" and "sqrt" too, and the default, "clip", leaves it as it is;
         - ``{"lower": 18, "upper": 99, "knots": 8}``: a curve, piecewise linear between 8 even knots, both bounds among
@@ -116,7 +117,7 @@ class Bounds:
     --------
     >>> import dplr
     >>> dplr.Bounds({"age": (18, 99), "smoker": (0, 1)}, target=("no", "yes"))
-    Bounds({'age': (18.0, 99.0), 'smoker': (0.0, 1.0)}, target=('no', 'yes'))
+    Bounds({'age': (18.0, 99.0), 'smoker': (0, 1)}, target=('no', 'yes'))
     >>> bounds = dplr.Bounds({"age": (18, 99), "work": {"levels": ["none", "some", "full"], "missing": "indicator"}})
     >>> bounds.coef_names
     ('age', 'work=none', 'work=some', 'work=full', 'work is missing')
@@ -303,8 +304,8 @@ class Bounds:
         Returns
         -------
         Bounds
-            Bounds of the same columns. Flags and codes (bounds of one digit, such as (0, 1)), numbers with a square
-            among the products, levels, bins, and curves stay as they are; these bounds themselves where all do.
+            Bounds of the same columns. Flags, numbers with a square among the products, levels, bins, and curves stay
+            as they are; these bounds themselves where all do.
 
         Raises
         ------

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import ClassVar
 
@@ -20,7 +20,6 @@ Level = str | int | float | bool
 INDICATOR = "indicator"
 CONSTANT = "(intercept)"  # the name of its coefficient
 EXACT_INTEGER = 2**53  # what is larger has no float64 of its own
-_DIGITS = frozenset(map(float, range(10)))
 TRANSFORMS = ("clip", "log1p", "log", "sqrt")
 # Ends are taken with the first function, as a number; values of rows with the second, many at once.
 FUNCTIONS: dict[str, tuple[Callable[[float], float], Callable[[NDArray[np.float64]], NDArray[np.float64]]]] = {
@@ -43,12 +42,14 @@ class Numeric:
     lower, upper : in the user's units; values outside count as the nearest bound.
     transform : "clip" leaves values as they are, "log1p" takes log(1 + x), "log" log(x), "sqrt" the root.
     missing : None (refused), a public constant, or "indicator": the middle of the bounds, and a column of its own.
+    flag : whether it is 0 or 1 and measures nothing: declared as booleans, or as the whole numbers 0 and 1.
     """
 
     lower: float
     upper: float
     transform: str = "clip"
     missing: float | str | None = None
+    flag: bool = field(default=False, kw_only=True)
     kind: ClassVar[str] = "number"
 
     @property
@@ -76,11 +77,11 @@ class Numeric:
 
     @property
     def quantity(self) -> bool:
-        """Whether it measures something. Bounds of one digit, such as (0, 1) or (1, 5), declare flags and codes.
+        """Whether it measures something: all but flags.
 
-        A function of the bounds alone, so that a plan and a fit agree without a look at the type of a value.
+        A function of what is declared, so that a plan and a fit agree, and no value or type of a table says it.
         """
-        return self.transform != "clip" or self.lower not in _DIGITS or self.upper not in _DIGITS
+        return not self.flag
 
     @property
     def filler(self) -> float:

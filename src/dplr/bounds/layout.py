@@ -102,10 +102,22 @@ class Layout:
 
     @cached_property
     def quantities(self) -> tuple[int, ...]:
-        """Those of the numbers that measure something, and products of two such: not flags or codes."""
+        """Those of the numbers that measure something, and products of two such: not flags."""
         pairs = zip(self.firsts, self.columns, strict=False)
         singles = (first for first, column in pairs if isinstance(column, Numeric) and column.quantity)
         return (*singles, *(first for first, product in self._products if product.quantity))
+
+    @cached_property
+    def straight(self) -> tuple[str, ...]:
+        """The numbers without a curve, and why, where another number has one; else nothing."""
+        if not self.hats:
+            return ()
+        squares = {product.places[0] for product in self.products if product.square}
+        return tuple(
+            f"{name} ({'a flag' if column.flag else 'squared' if place in squares else 'without knots'})"
+            for place, (name, column) in enumerate(zip(self.features, self.columns, strict=True))
+            if type(column) is Numeric
+        )
 
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
@@ -156,6 +168,8 @@ class Layout:
         numbers = [f"{name} {column}" for name, column in named if isinstance(column, Numeric)]
         if numbers:
             facts.append(f"declared bounds (values outside are clipped): {', '.join(numbers)}")
+        if self.straight:
+            facts.append(f"numbers that stay straight, without a curve: {', '.join(self.straight)}")
         bins = [f"{name} {column}" for name, column in named if isinstance(column, Bins)]
         if bins:
             facts.append(f"declared bins (values outside count in the first or the last): {'; '.join(bins)}")

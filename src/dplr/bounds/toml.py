@@ -54,7 +54,7 @@ def write_target(kind: str, values: tuple[Any, ...]) -> Any:
 def shown(column: Column) -> Any:
     """The shortest value that describes the column."""
     if isinstance(column, Numeric) and column.plain:
-        return (column.lower, column.upper)
+        return (0, 1) if column.flag else (column.lower, column.upper)
     return write_column(column)
 
 

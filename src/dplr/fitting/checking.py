@@ -17,7 +17,7 @@ import numpy as np
 from dplr._kit import markup
 from dplr._kit.keywords import suggests
 from dplr._kit.validation import describe, sentence
-from dplr.bounds.columns import Column, Levels, Pair
+from dplr.bounds.columns import Column, Levels, Numeric, Pair
 from dplr.bounds.declared import Bounds, BoundsLike, as_bounds, codebook_of
 from dplr.fitting.checking_units import unit_findings
 from dplr.fitting.intake import raw_rows
@@ -314,6 +314,8 @@ def _doubts(name: str, column: Column | None, findings: Survey) -> list[str]:
             doubts.append(f"{name}: no value is {', '.join(map(describe, findings.unused[:_SHOWN]))}")
     elif column is not None and findings.ends is not None and findings.inner is not None:
         doubts += _about_bounds(name, (column.lower, column.upper), findings)
+        if isinstance(column, Numeric) and column.flag and not findings.whole:
+            doubts.append(f"{name}: declared as a flag, by the whole numbers 0 and 1, but some value lies between them")
     if findings.ends is not None and findings.ends[0] == findings.ends[1]:
         doubts.append(f"{name}: every value is {findings.ends[0]:g}, so nothing can be learnt from it")
     return doubts

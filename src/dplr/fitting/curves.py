@@ -41,7 +41,12 @@ def curved_bounds(facts: PublicFacts, eps: float) -> tuple[Bounds | None, str]:
         if bounds is None or facts.features is not None:
             remedy = "Declare `bounds`: knots lie evenly between them."
             raise ValueError(sentence("curves", "must be None without bounds of columns", curves, remedy))
-        return bounds.with_curves(curves), ""
+        bent = bounds.with_curves(curves)
+        if not bent.layout.hats:
+            rule = "must be None where no declared number measures something"
+            remedy = "Flags, levels and squared numbers do not bend; a rate is declared as (0.0, 1.0)."
+            raise ValueError(sentence("curves", rule, curves, remedy))
+        return bent, ""
     if curves is None:
         return bounds, ""
     reason = _against(facts, eps)

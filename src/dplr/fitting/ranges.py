@@ -140,7 +140,7 @@ def clippable(choice: str, problem: Problem, prep: Prep) -> tuple[int, ...]:
 
 
 def columns_of(prep: Prep) -> tuple[int, ...]:
-    """The columns that measure something: not levels, flags and codes, whose values are known, nor shared blocks."""
+    """The columns that measure something: not levels and flags, whose values are known, nor shared blocks."""
     if prep.layout is not None:
         return prep.layout.quantities
     shared = {first + k for first, size in prep.geometry.shared for k in range(size)}
@@ -154,7 +154,7 @@ def missing(problem: Problem, prep: Prep) -> tuple[str, str] | None:
     if not problem.geometry.intercept:
         return "without an intercept", "Fit one: a range has a middle, which a model through zero cannot move to."
     if not columns_of(prep):
-        return "where no column measures something", "Leave it at 'auto': levels, flags and codes have no ranges."
+        return "where no column measures something", "Leave it at 'auto': levels and flags have no ranges."
     if not (prep.scale[list(columns_of(prep))] < np.finfo(np.float64).max * NARROWEST).all():
         return "where bounds are that close", "Express the column in smaller units."
     if problem.w0 is not None:

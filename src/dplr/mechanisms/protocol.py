@@ -41,7 +41,7 @@ RANGES = ("auto", "on", "off")
 # What a fit is for: `"prediction"` has the smallest error; `"coefficients"` are biased least, and noisier.
 AIMS = ("prediction", "coefficients")
 # The assumption in a statement where `Mechanism.intervals_of` is not None.
-CLIPS = "numbers, except flags and codes, are clipped to ranges made of released sums, for no further eps"
+CLIPS = "numbers, except flags, are clipped to ranges made of released sums, for no further eps"
 
 
 @dataclass(frozen=True, slots=True)

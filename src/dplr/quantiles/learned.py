@@ -76,6 +76,8 @@ class LearnedColumn:
             return {}
         if self.kind == Kind.LEVELS:
             return {"levels": list(self.levels)}
+        if self.kind in (Kind.FLAG, Kind.INTEGER) and (self.lower, self.upper) == (0, 1):
+            return {"lower": 0, "upper": 1}  # whole numbers, as the type of the column says: a flag
         return {"lower": self.lower, "upper": self.upper}
 
     @property

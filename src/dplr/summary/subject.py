@@ -174,8 +174,17 @@ def notes_of(layout: Layout | None, names: Collection[str], references: Mapping[
     if layout is None:
         return []
     marks = {f"{f} is missing" for f, c in zip(layout.features, layout.columns, strict=False) if isinstance(c, Numeric)}
-    notes = centred(layout.products, layout.features), curves_note(layout, names, references)
+    notes = centred(layout.products, layout.features), curves_note(layout, names, references), straight_note(layout)
     return [CLIPPED, *filter(None, notes), *([MARKS] if marks & set(names) else [])]
+
+
+def straight_note(layout: Layout) -> str:
+    """The numbers beside curves that do not bend, in words; empty where there are none."""
+    if not layout.straight:
+        return ""
+    flags = any(isinstance(column, Numeric) and column.flag for column in layout.columns)
+    rates = " A flag has the whole numbers 0 and 1 as bounds, a rate 0.0 and 1.0." if flags else ""
+    return f"Straight, without a curve: {', '.join(layout.straight)}.{rates}"
 
 
 def curves_note(layout: Layout, names: Collection[str], references: Mapping[str, str]) -> str:
