@@ -42,6 +42,12 @@ def test_every_test_exists():
             assert f"def {name}(" in (ROOT / file).read_text(), node
 
 
+def test_no_witness_of_the_default_suite_is_left_out_of_it():
+    slow = (ROOT / "tests" / "slow.txt").read_text().split()
+    default = {node for fault in FAULTS if fault.suite == "default" for node in fault.tests}
+    assert not [node for node in slow for witness in default if node == witness or node.startswith(f"{witness}[")]
+
+
 def test_no_witness_compares_hashes_or_reads_the_source():
     weak = ("tests/bits", "tests/test_names", "tests/test_story", "tests/test_docs", "tests/test_package")
     assert not [node for fault in FAULTS for node in fault.tests if node.startswith(weak)]

@@ -310,9 +310,11 @@ def base():
         yield connection
 
 
-def test_sql_gives_what_the_model_predicts(models, base):
-    every_column.table(400, 1).to_sql("t", base, index=False)
-    for est, X in each(models):
+@pytest.mark.parametrize("third", range(3))
+def test_sql_gives_what_the_model_predicts(models, base, third):
+    every_column.table(400, 1)[:40].to_sql("t", base, index=False)
+    for est, table in each(models)[third::3]:
+        X = table[:40]
         assert_same(asked(base, est.to_sql()), est.predict(X))
         if not hasattr(est, "classes_"):
             continue
