@@ -46,8 +46,7 @@ class Databases:
         connection.close()
 
     def attack(self, rng):
-        for end in ("-wal", "-shm"):
-            pathlib.Path(self.path + end).unlink(missing_ok=True)
+        pathlib.Path(self.path + "-journal").unlink(missing_ok=True)
         data = self.data
         if rng.random() < 0.6:
             for _ in range(rng.choice([1, 1, 3, 20])):
@@ -98,8 +97,7 @@ class Outboxes:
         self.body, self.model = Ledger(self.whole).recover(1), pathlib.Path(folder, "model.json")
 
     def attack(self, rng):
-        for end in ("-wal", "-shm"):
-            pathlib.Path(self.path + end).unlink(missing_ok=True)
+        pathlib.Path(self.path + "-journal").unlink(missing_ok=True)
         shutil.copyfile(self.whole, self.path)
         body = of_bytes(self.body, rng)[1]
         connection = sqlite3.connect(self.path)

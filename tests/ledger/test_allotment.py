@@ -481,7 +481,7 @@ class Machine(RuleBasedStateMachine):
 
     def teardown(self):
         if hasattr(self, "path"):
-            for name in ("", "-wal", "-shm"):
+            for name in ("", "-journal"):
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(self.path + name)
 

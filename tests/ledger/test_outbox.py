@@ -179,7 +179,7 @@ def test_a_process_that_dies_at_the_commit_has_paid_and_kept_or_neither(ledger, 
 
 
 def test_a_crash_inside_the_commit_leaves_neither(ledger, path, monkeypatch):
-    """The file and its log are copied before each statement of the commit, as a crash would leave them."""
+    """The file and its journal are copied before each statement of the commit, as a crash would leave them."""
     held = ledger.reserve(a_plan())
     held.draw()
     copies = []
@@ -189,7 +189,7 @@ def test_a_crash_inside_the_commit_leaves_neither(ledger, path, monkeypatch):
         def execute(self, *arguments):
             folder = pathlib.Path(path).with_name(f"crash{len(copies)}")
             folder.mkdir()
-            for name in (path, path + "-wal"):
+            for name in (path, path + "-journal"):
                 if os.path.exists(name):
                     (folder / os.path.basename(name)).write_bytes(pathlib.Path(name).read_bytes())
             copies.append(folder / os.path.basename(path))

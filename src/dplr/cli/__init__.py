@@ -72,7 +72,7 @@ def main() -> None:
       0    done
       1    a fault of dplr itself: please report it
       2    the command is wrong: an option, a parameter, a file that may not be overwritten
-      3    a file is wrong: data, bounds, model or ledger
+      3    a file is wrong, or in use by others: data, bounds, model or ledger
       4    the ledger has not enough left; nothing was spent
       130  interrupted
     DPLR_DEBUG=1 shows where an error comes from.

@@ -36,6 +36,8 @@ class Commands(click.Group):
             raise Refused("interrupted.", INTERRUPTED) from None
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
+        except OSError as error:  # a file, a disk or a lock, wherever it was met
+            _refuse(error, FILE)
         except Exception as error:
             if debugging():
                 raise
@@ -56,8 +58,10 @@ def blamed(exit_code: int) -> Iterator[None]:
         raise
     except MemoryError as error:  # before Arrow's other errors: its own of memory is both
         _refuse(MemoryError(_in_words(error)), FILE)
-    except (ValueError, TypeError, OSError, RuntimeError, ModuleNotFoundError, sqlite_fault()) as error:
+    except (ValueError, TypeError, FileExistsError, RuntimeError, ModuleNotFoundError, sqlite_fault()) as error:
         _refuse(error, exit_code)
+    except OSError as error:
+        _refuse(error, FILE)
 
 
 def _in_words(error: MemoryError) -> str:

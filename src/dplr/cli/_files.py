@@ -11,14 +11,14 @@ from pathlib import Path
 from dplr.cli._faults import FILE, USAGE, Refused, blamed
 from dplr.cli._rows import INPUT
 
-_SQLITE = ("-journal", "-wal", "-shm")
+_JOURNAL = "-journal"  # of SQLite
 
 
 def check_output(path: str, overwrite: bool, inputs: tuple[str | None, ...] = ()) -> None:
     """Refuse an output that cannot be written, or that would replace what is still needed."""
     target = Path(os.path.realpath(path))
     needed = [source for source in inputs if source not in (None, INPUT)]
-    if str(target) in [os.path.realpath(source) + suffix for source in needed for suffix in _SQLITE]:
+    if str(target) in [os.path.realpath(source) + _JOURNAL for source in needed]:
         raise Refused(f"`{path}` would be deleted: a ledger keeps notes of its own under this name.", USAGE)
     try:
         if target.exists():

@@ -109,8 +109,8 @@ def show(path: str, as_json: bool, public: bool) -> None:
 
     Which fits failed, and when they ended, depends on the rows. --public shows neither, and may be published: each
     entry is a release, or counts as one, and is described by public facts alone. A fit that others know was tried, and
-    that is not listed, has failed. Publish what this command prints, never the file: its log and its time of change are
-    not rounded.
+    that is not listed, has failed. Publish what this command prints, never the file: its times
+    are not rounded.
     """
     import dplr
     from dplr.ledger.printing import loss_words, public_part, terms_words

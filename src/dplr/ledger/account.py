@@ -121,7 +121,8 @@ class Account:
         Reads no row. What fits that failed have spent depends on their data, so it is for the data holder.
         """
         with self._opened.reading() as (connection, terms):
-            return room_of(self._opened, connection, terms).spent()
+            room = room_of(self._opened, connection, terms)
+        return room.spent()
 
     def remaining(self, kind: str = "approx", delta: float | None = None) -> tuple[float, float]:
         """The (eps, delta) that one further release could have: it fits, and a larger eps or delta does not.

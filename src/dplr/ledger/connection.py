@@ -66,12 +66,16 @@ if hasattr(os, "register_at_fork"):
 
 
 def connect(path: str) -> sqlite3.Connection:
-    """A connection that waits for other writers, and whose commits return once the disk has confirmed them."""
+    """A connection that waits for other writers, and whose commits return once the disk has confirmed them.
+
+    The journal is SQLite's rollback journal, which exists only while a step is written: whoever only looks at a ledger
+    leaves no file that others would have to write. EXTRA confirms that it is gone, too: it would undo the step.
+    """
     address = address_of(pathlib.Path(path).absolute())
     connection = sqlite3.connect(address, timeout=WAIT_SECONDS, isolation_level=None, uri=True)
     connection.text_factory = as_text
     try:
-        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA synchronous = EXTRA")
         connection.execute("PRAGMA fullfsync = ON")  # macOS: past the cache of the drive; nothing elsewhere
         connection.execute("PRAGMA trusted_schema = OFF")
     except BaseException:
@@ -119,7 +123,8 @@ def _translated(error: sqlite3.Error, path: str, outcome: str) -> Exception:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         rule = f"was in use by others for {WAIT_SECONDS:g} seconds"
-        return TimeoutError(sentence("ledger", rule, path, f"{outcome} Try again."))
+        remedy = "Another program, such as a backup, holds the file: wait until it has ended. Try again."
+        return TimeoutError(sentence("ledger", rule, path, f"{outcome} {remedy}"))
     if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR):
         rule = "must be the file of a ledger, and SQLite cannot read it"
         return ValueError(sentence("ledger", rule, path, f"{outcome} {_RESTORE} SQLite says: {error}."))
@@ -127,8 +132,11 @@ def _translated(error: sqlite3.Error, path: str, outcome: str) -> Exception:
         rule = "must keep the rules of a ledger, and refuses this step"
         return ValueError(sentence("ledger", rule, path, f"{outcome} {_RESTORE} SQLite says: {error}."))
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH):
-        rule = "must be a file, in a folder, that this process may write"
-        return PermissionError(sentence("ledger", rule, path, f"{outcome} SQLite says: {error}."))
+        rule = (
+            "must be a file that this user may read, and write to spend from it, in a folder where they may make files"
+        )
+        remedy = "Ask its owner; a step that was cut short is put right when the owner looks at the ledger."
+        return PermissionError(sentence("ledger", rule, path, f"{outcome} {remedy} SQLite says: {error}."))
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
         rule = "could not be written to disk"
         return OSError(sentence("ledger", rule, path, f"{outcome} Make room on the disk. SQLite says: {error}."))

@@ -98,7 +98,6 @@ def _write_schema(connection: sqlite3.Connection, terms: Terms) -> None:
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.execute(f"PRAGMA user_version = {VERSION}")
     connection.execute("COMMIT")
-    connection.execute("PRAGMA journal_mode = WAL")
 
 
 def check_file(path: str) -> None:
@@ -118,7 +117,7 @@ def check_file(path: str) -> None:
     if status.st_nlink > 1:
         _remove_leftovers(path)
         if os.lstat(path).st_nlink > 1:
-            remedy = "This file has a second name (a hard link), and SQLite would keep a log for each. Remove one."
+            remedy = "This file has a second name (a hard link), and SQLite would keep a journal for each. Remove one."
             raise ValueError(sentence("ledger", rule, path, remedy))
 
 

@@ -1,4 +1,7 @@
-"""Transactions on a ledger, and its entries: SQLite with a write-ahead log. Knows no rule of composition."""
+"""Transactions on a ledger, and its entries: SQLite with a rollback journal. Knows no rule of composition.
+
+Every query is read to its end at once: one that is not, and that an error keeps alive, would keep others from writing.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,7 @@ def _transaction(path: str, identity: str, begin: str, outcome: str) -> Iterator
                 terms = terms_of(connection, path, identity)
                 break
             except sqlite3.OperationalError as error:
-                # Some locks (a log being recovered or removed) are refused at once and not waited for.
+                # Some locks (a journal being rolled back) are refused at once and not waited for.
                 if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                     raise
                 if connection.in_transaction:
@@ -111,7 +114,7 @@ def costs(connection: sqlite3.Connection, share: str | None = None) -> dict[Cost
     rows = connection.execute(
         f"SELECT eps, delta, guarantee, draws, state, {of_share}, count(*), min(number) FROM entry "
         f"WHERE state IS NOT 'refunded' GROUP BY state, eps, delta, guarantee, draws, {of_share}"
-    )
+    ).fetchall()
     counts = dict[Cost, int]()
     for eps, delta, text, draws, state, name, count, number in rows:
         fields = Fields(f"entry {number}")
@@ -127,7 +130,7 @@ def shares(connection: sqlite3.Connection) -> dict[str, tuple[float, float]]:
     limits = {}
     for row, name, eps, delta, created in connection.execute(
         "SELECT rowid, name, eps, delta, created FROM share ORDER BY rowid"
-    ):
+    ).fetchall():
         fields = Fields(f"share {row}")
         fields.read("created", created, time_of)
         limits[fields.read("name", name, text_of)] = (
@@ -179,7 +182,7 @@ def set_aside(connection: sqlite3.Connection, reservation: str) -> list[tuple[in
         "SELECT number, eps, delta, guarantee, draws FROM entry WHERE reservation = ? AND state = 'set aside' "
         "ORDER BY number",
         (reservation,),
-    )
+    ).fetchall()
     return [(number, Fields(f"entry {number}").cost(*values)) for number, *values in rows]
 
 
@@ -238,7 +241,7 @@ def entries_of(connection: sqlite3.Connection, reservation: str, share: str | No
     rows = connection.execute(
         "SELECT number, state FROM entry WHERE reservation = ? AND (? IS NULL OR share = ?) ORDER BY number",
         (reservation, share, share),
-    )
+    ).fetchall()
     return [(number, Fields(f"entry {number}").read("state", state, state_of)) for number, state in rows]
 
 
@@ -264,7 +267,7 @@ def undelivered(connection: sqlite3.Connection, share: str | None) -> list[int]:
         "SELECT min(number) FROM entry JOIN release USING (reservation) WHERE ? IS NULL OR share = ? "
         "GROUP BY reservation ORDER BY 1",
         (share, share),
-    )
+    ).fetchall()
     return [number for (number,) in rows]
 
 
@@ -278,6 +281,6 @@ def entries(connection: sqlite3.Connection) -> list[Entry]:
     rows = connection.execute(
         "SELECT number, state, eps, delta, guarantee, draws, label, reserved_at, ended_at, statement, share FROM entry "
         "ORDER BY number"
-    )
+    ).fetchall()
     names = shares(connection)
     return [entry_in(row, names) for row in rows]

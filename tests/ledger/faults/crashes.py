@@ -89,8 +89,6 @@ def restored(root):
     names = os.path.join(kept, "names")
     for line in pathlib.Path(names).read_text().splitlines() if os.path.exists(names) else []:
         inode, name = line.split(" ", 1)
-        if name.endswith("-shm"):
-            continue  # an index in memory
         content = os.path.join(kept, inode)
         data = pathlib.Path(content).read_bytes() if os.path.exists(content) else b""
         pathlib.Path(disk, name).write_bytes(data)

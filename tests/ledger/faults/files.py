@@ -1,9 +1,8 @@
-"""Files that were cut, are full, read-only or no ledgers, and clocks that disagree."""
+"""Disks that are full, files that are read-only or no ledgers, and clocks that disagree."""
 
 import contextlib
 import os
 import pathlib
-import random
 import resource
 import shutil
 import signal
@@ -14,52 +13,6 @@ import story
 from lab import Row, judge, told_clearly
 
 from dplr.ledger import transactions
-
-
-def truncated_logs(lab, frames_between):
-    """The log cut at every frame and inside frames; and a byte of it changed."""
-    cut, flipped = Row("write-ahead log cut at every frame and inside frames"), Row("a byte of a frame changed")
-    root = lab.fresh()
-    disk = os.path.join(root, "disk")
-    path, journal_path = os.path.join(disk, "budget"), os.path.join(root, "journal")
-    ledger, journal, marks = story.Ledger(path, eps=1.0), story.Journal(journal_path), []
-    with contextlib.closing(sqlite3.connect(path)) as reader:  # keeps the log from being taken into the file
-        reader.execute("SELECT count(*) FROM entry").fetchone()
-        for number, (eps, end) in enumerate(
-            [([0.2], "commit"), ([0.3], "refund"), ([0.1, 0.1], "commit"), ([0.4], "")]
-        ):
-            story.spend(ledger, journal, f"t-{number}", eps, end)
-            marks.append(os.path.getsize(path + "-wal"))
-        saved = {name: pathlib.Path(disk, name).read_bytes() for name in ("budget", "budget-wal")}
-    events, log = story.Journal.read(journal_path), saved["budget-wal"]
-    frame = 24 + 4096
-    ends = range(32, len(log) + 1, frame)
-    sizes = sorted({0, 16, *ends, *(end + step for end in ends[:-1] for step in frames_between)})
-
-    def attempt(row, data, whole):
-        target = os.path.join(lab.fresh(), "disk", "budget")
-        pathlib.Path(target).write_bytes(saved["budget"])
-        pathlib.Path(target + "-wal").write_bytes(data)
-        done = sum(mark <= whole for mark in marks)  # these operations had all of their frames
-        kept = [event for event in events if int(event.get("name", "t-0")[2:]) < done]
-        later = [event for event in events if event not in kept]
-        # Of what came later a prefix may be there: that it was asked for is known, that it ended is not required.
-        begun = [event for event in later if event["event"] in ("asked", "drawing", "committing", "refunding")]
-        try:
-            story.check(target, kept + begun)
-            row.add(f"the {'last complete state' if whole < len(log) else 'whole state'} found")
-        except Exception as error:
-            row.broken.append(f"at {whole}: {error!r}")
-            row.add("failed")
-
-    for size in sizes:
-        attempt(cut, log[:size], size)
-    rng = random.Random(2)
-    for start in ends[:-1]:
-        for _ in frames_between:
-            place = start + rng.randrange(frame)
-            attempt(flipped, log[:place] + bytes([log[place] ^ 0x40]) + log[place + 1 :], start)
-    return [cut, flipped]
 
 
 def full_disk(lab, steps):

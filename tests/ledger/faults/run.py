@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 from crashes import at_calls, crash_at_statements, many_processes, power_cut, random_kills
-from files import full_disk, truncated_logs, two_clocks, unfit_files
+from files import full_disk, two_clocks, unfit_files
 from lab import NAME, SYNC, WRITE, Lab, build
 
 
@@ -34,7 +34,6 @@ def experiments(lab, short):
         yield "disk", lambda mode=mode, title=title: [at_calls(lab, title, WRITE | SYNC, mode, seldom)]
     yield "size", lambda: [full_disk(lab, 6 if short else 48)]
     yield "kills", lambda: [random_kills(lab, 30 if short else 1000)]
-    yield "log", lambda: truncated_logs(lab, (1, 2000) if short else (1, 23, 24, 100, 2000, 4119))
     yield "processes", lambda: [many_processes(lab, 16, 1 if short else 20)]
     yield "files", lambda: [unfit_files(lab)]
     yield "clocks", lambda: [two_clocks(lab, 12)]
