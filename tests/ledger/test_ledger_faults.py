@@ -39,7 +39,7 @@ def test_a_sample_of_all_faults_overspends_nothing_and_loses_nothing():
             "power",
             "9",
             "ledger/connection.py",
-            {"PRAGMA synchronous = EXTRA": "PRAGMA synchronous = OFF"},
+            {"PRAGMA synchronous = EXTRA": "PRAGMA synchronous = FULL"},
             "lost|ledger",
         ),
         (
