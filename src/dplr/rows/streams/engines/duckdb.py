@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,30 +13,36 @@ from dplr.rows.streams.engines.lazy import BATCH_ROWS, LazyPart
 from dplr.rows.streams.parts import LocalParts
 
 NAME = "a query of DuckDB"
-_VIEW = "dplr_plan"
 # What treats each row by itself, only orders rows, or names a part.
 _BY_ROW = re.compile(r"PROJECTION|FILTER|\w*SCAN|READ_\w+|UNION|ORDER_BY|CTE")
 
 
 def mixing(relation: Any) -> Iterator[str]:
     """The operators of its plan that may mix rows, and functions and macros of the user in it or in a view."""
+    view = f"dplr_{uuid.uuid4().hex}"  # the user has none of this name
 
     def ask(query: str) -> list[Any]:
-        rows: list[Any] = relation.query(_VIEW, query).fetchall()
+        rows: list[Any] = relation.query(view, query).fetchall()
         return rows
 
     setting = ask("select current_setting('explain_output')")[0][0]
-    relation.query(_VIEW, "set explain_output = 'all'")  # the optimised plan depends on the rows
+    relation.query(view, "set explain_output = 'all'")  # the optimised plan depends on the rows
     try:
-        plans = dict(ask(f"explain (format json) select * from {_VIEW}"))
+        plan = dict(ask(f"explain (format json) select * from {view}"))["logical_plan"]
     finally:
-        relation.query(_VIEW, f"set explain_output = '{setting}'")
-    names = re.findall(r'"name":\s*"([^"]*)"', plans["logical_plan"])
-    yield from (name.strip() for name in names if not _BY_ROW.fullmatch(name.strip()))
-    views = "select sql from duckdb_views() where not internal"
-    text = " ".join([relation.sql_query(), *(view for (view,) in ask(views))])
+        relation.query(view, f"set explain_output = '{setting}'")
+    yield from (name for name in _names(json.loads(plan)) if not _BY_ROW.fullmatch(name))
+    views = ask("select sql from duckdb_views() where not internal")
+    text = " ".join([relation.sql_query(), *(sql for (sql,) in views)]).casefold()
     own = {name for (name,) in ask("select function_name from duckdb_functions()")} - _functions()
-    yield from (name for name in re.findall(r"\w+", text) if name in own)
+    yield from (name for name in own if re.search(rf"\b{re.escape(name.casefold())}\b", text))
+
+
+def _names(nodes: list[Any]) -> Iterator[str]:
+    """The operators of a plan."""
+    for node in nodes:
+        yield node["name"].strip()
+        yield from _names(node["children"])
 
 
 @functools.cache

@@ -20,7 +20,7 @@ _LINES = re.compile(
 _BY_ROW = re.compile(
     r"(hint|dt|list|struct)\..*|str\.(?!join$|concat$).*|col|alias|cast|strict_cast|abs|sign|sqrt|cbrt|exp|log|log1p|pow|"
     r"round|floor|ceil|clip|sin|cos|tan|tanh|is_null|is_not_null|is_nan|is_not_nan|is_finite|is_infinite|is_between|is_in|"
-    r"not|fill_null|fill_nan|when|then|otherwise|coalesce|as_struct|replace|replace_strict|cut|\w+_horizontal"
+    r"not|neg|negate|set_sorted|fill_null|fill_nan|when|then|otherwise|coalesce|as_struct|replace|replace_strict|cut|\w+_horizontal"
 )
 _NAMED = re.compile(r'(?:col|alias)\("[^"]*"\)')
 _CALLS = re.compile(r"((?:\b(?:hint|str|dt|list|struct)\.)?\b[a-z_]\w*)\(")
