@@ -1,5 +1,6 @@
 """Tests of several coefficients of which noise drowns some: their law, and where they say nothing (lemma 9)."""
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from dplr.inference.intervals import (
     PARTLY,
     UNBOUNDED,
     _least,
+    _p_value,
     _tested,
     _together,
     intervals,
@@ -104,6 +106,12 @@ def test_the_p_value_counts_a_degree_for_each_drowned_coefficient_that_is_not_te
         assert result.p_value == pytest.approx(stats.chi2.sf(result.statistic, degrees))
     single = score_test(given, np.eye(5)[[1]], np.zeros(1))  # that of its interval
     assert single.p_value == pytest.approx(stats.chi2.sf(single.statistic, 1))
+
+
+def test_p_values_of_far_statistics_are_tails_and_no_differences_from_one():
+    for value, dof in itertools.product((1e-9, 1.0, 40.0, 400.0, 1400.0), (1, 2, 5)):
+        assert math.log(_p_value(value, dof, 0.0)) == pytest.approx(stats.chi2.logsf(value, dof), rel=1e-9, abs=1e-12)
+        assert _p_value(value, dof, 0.5) >= stats.chi2.sf(value, dof) * (1 - 1e-9)
 
 
 def test_no_search_from_elsewhere_ends_lower():

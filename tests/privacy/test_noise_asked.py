@@ -56,6 +56,19 @@ def test_learned_bounds(columns, delta, relation):
     levels = [(blocks["levels"].units, 2)] if "levels" in blocks else []
     numbers = [(blocks["outside"].units, 1)] * blocks["outside"].shape[0] if "outside" in blocks else []
     assert sorted(counts) == sorted(numbers + levels)
+    for column in made.columns:
+        if column.kind == "levels":
+            assert column.shares == {"x": 0.5, "y": 0.5}
+        else:  # without noise it is the share beyond both ends, but for rows in the cells of the ends
+            assert column.outside_noise == pytest.approx(blocks["outside"].deviation / len(rows), rel=1e-9)
+            beyond = ((rows[column.name] < column.lower) | (rows[column.name] > column.upper)).mean()
+            assert column.outside == pytest.approx(beyond, abs=2 / len(rows))
+
+
+def test_each_column_of_learned_bounds_has_noise_of_its_own():
+    rows = pd.DataFrame(dict.fromkeys("ab", np.resize([-1.0, 0.0, 1.0], 600)))
+    pairs = [dplr.learn_bounds(rows, eps=2.0, rng=seed).columns for seed in range(8)]
+    assert all(one.outside != other.outside for one, other in pairs)
 
 
 @pytest.mark.parametrize(("relation", "delta"), itertools.product(RELATIONS, (0.0, 1e-4)))

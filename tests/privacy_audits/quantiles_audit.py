@@ -1,7 +1,7 @@
 """Privacy of learned bounds, exactly: what neighbours show in every choice, over all that may be chosen.
 
 The probabilities of an exponential mechanism are explicit, so nothing is sampled: the exponents that the package hands
-to `choose` are turned into log probabilities of both neighbours. As a script (``python quantiles_audit.py RUNS CASE
+to `choose` are turned into log probabilities of both neighbours. As a script (``python quantiles_audit.py 0 CASE
 ...``) it prints what each case shows, as a share of what the statement allows: tests run it on broken copies.
 """
 
@@ -15,9 +15,7 @@ import unittest.mock
 import numpy as np
 import pandas as pd
 
-import dplr
 from declared_units import declared
-from dplr.auditor.sampled import eps_lower_bound
 from dplr.quantiles import selection
 from dplr.quantiles.law import OUTSIDE, UNITS
 from dplr.quantiles.levels import frequent_texts
@@ -218,18 +216,6 @@ def _largest_loss(one, other):
     return float(max(np.log(p[here] / q[there]).max(), math.log1p(-p.sum()) - math.log1p(-q.sum())))
 
 
-def of_two_columns(runs):
-    """A sampled bound: whether noise of two columns is drawn apart, by the difference of their records outside."""
-    base = np.repeat([-1.0, 0.0, 1.0], RECORDS // 3)
-    found = []
-    for side in (0, 1):
-        far = [(1e6, 0.0), (0.0, 1e6)][side]
-        X = pd.DataFrame({name: [*base, far[k]] for k, name in enumerate("ab")})
-        done = [dplr.learn_bounds(X, eps=EPS, rng=runs * side + k).columns for k in range(runs)]
-        found.append(np.round([a.outside - b.outside for a, b in done], 6))
-    return eps_lower_bound(*found) / EPS
-
-
 TEXTS = {
     f"texts, {relation}, {unit}, {columns}": (relation, person, columns)
     for relation in ("replace_one", "add_remove")
@@ -238,10 +224,8 @@ TEXTS = {
 }
 
 
-def measure(case, runs):
+def measure(case, _):
     """What neighbours show as a share of what is allowed."""
-    if case == "two columns":
-        return of_two_columns(runs)
     return of_texts(*TEXTS[case]) if case in TEXTS else losses(case)
 
 

@@ -1,7 +1,5 @@
 """Audits of learned bounds: sound on the package, red on copies in which one line was broken."""
 
-import warnings
-
 import pytest
 
 from patched_copy import measure_on_a_patched_copy
@@ -28,12 +26,6 @@ ROUNDING = 1e-9  # of logarithms
 @pytest.mark.parametrize("name", FLOORS)
 def test_neighbours_show_at_most_what_is_allowed_and_nearly_as_much(name):
     assert FLOORS[name] <= measure(name, 0) <= 1 + ROUNDING
-
-
-def test_noise_of_two_columns_is_drawn_apart():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert measure("two columns", 300) <= 1
 
 
 HISTOGRAMS, ROWS = "rows/streams/histograms.py", "quantiles/rows.py"
@@ -81,15 +73,11 @@ BROKEN = {
     ),
     "the threshold knows no delta": ("texts, replace_one, rows, 1", LAW, "UNITS - scale * tail", "UNITS"),
     "a person has one text alone": ("texts, replace_one, persons, 1", LAW, "if shared else 0.0", "if False else 0.0"),
-    "one number is the noise of two columns": (
-        "two columns", SELECTION, "source.laplace(units, 1)[0]",
-        'source.__dict__.setdefault("kept", source.laplace(units, 1))[0]',
-    ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("fault", BROKEN)
 def test_audit_is_red_on_a_broken_copy_of_the_package(fault, tmp_path):
     name, file, line, broken = BROKEN[fault]
-    (found,) = measure_on_a_patched_copy("quantiles_audit.py", [name], 300, file, line, broken, tmp_path)
+    (found,) = measure_on_a_patched_copy("quantiles_audit.py", [name], 0, file, line, broken, tmp_path)
     assert found > 1.05

@@ -77,16 +77,6 @@ def test_few_records_lie_beyond_each_bound(outside):
     assert max(shares) <= outside + 0.01
 
 
-def test_the_noise_of_the_share_outside_is_the_one_that_is_said():
-    columns = [learned(PEOPLE[["age"]], eps=0.1, rng=seed).columns[0] for seed in range(200)]
-    exact = [((PEOPLE.age < c.lower) | (PEOPLE.age > c.upper)).mean() for c in columns]
-    errors = np.array([c.outside for c in columns]) - exact
-    noise = columns[0].outside_noise
-    assert noise == pytest.approx(np.sqrt(2) / (0.015 * N), rel=0.01)
-    assert abs(errors.mean()) < 5 * noise / np.sqrt(200)
-    assert 0.7 * noise < errors.std() < 1.4 * noise
-
-
 def test_shares_outside_are_told_apart_from_one_record():
     assert len({learned(PEOPLE[["age"]], rng=seed).columns[0].outside for seed in range(10)}) == 10
 
