@@ -148,7 +148,7 @@ REFUSED = {
     "income ~ C(town, Treatment(north))": "must name one level as the reference.*Treatment\\('north'\\)",
     "income ~ C(town, levels=['north'])": "must have C\\(\\) of a column and its reference alone",
     "income ~ C(town, Treatment('east')) + C(town, Treatment('south')):age": "as in other terms with 'east'",
-    "income ~ age:sex:town": "must have products of two columns at most; got 'age:sex:town'",
+    "income ~ age:sex:town": "must have products of two columns at most; got 'income ~ age:sex:town'",
     "income ~ I(age**2):sex": "must have products of two columns at most",
     "income ~ I(town**2)": "must not multiply levels by themselves",
     "income ~ 2:age": "must not multiply columns by numbers; got '2:age'",
@@ -298,3 +298,28 @@ def test_the_command_says_which_columns_a_product_brings(folder):
     result = command("--formula", "income ~ age:sex")
     assert result.exit_code == 0, result.output
     assert "the model has age and sex too" in result.output
+
+
+@pytest.mark.parametrize(
+    ("right", "rule"),
+    [
+        ("*".join([*"abcdefghijklmnopqrstuvwxyz"]), "must have products of two columns at most"),
+        ("(age + sex)**99999999999999999999", "must have products of two columns at most"),
+        ("((age + sex + town)**9)**9", "must have products of two columns at most"),
+        ("age" + "**2" * 999, "must have products of two columns at most"),
+        (".:" * 999 + "age", "must have products of two columns at most"),
+        (".+" * 3000 + "age", "must have at most 16,384 terms"),
+        ("+" * 2**16 + "age", "must have at most 65,536 characters"),
+        ("I(" + "-" * 3000 + "age)", "must be one that formulaic reads"),
+    ],
+)
+def test_a_formula_is_bounded_before_its_products_are_written_out(right, rule, monkeypatch):
+    if right != "I(" + "-" * 3000 + "age)":
+        monkeypatch.setattr("formulaic.parser.DefaultFormulaParser.get_terms", lambda *_, **__: pytest.fail("written"))
+    with pytest.raises(ValueError, match=f"^`formula` {rule}"):
+        dplr.Formula(f"income ~ {right}", dplr.Bounds(FEATURES | {"income": (0, 80_000)}))
+
+
+def test_many_columns_may_have_all_their_products_of_two():
+    bounds = dplr.Bounds({f"x{j}": (0, 1) for j in range(40)} | {"income": (0, 1)})
+    assert len(dplr.Formula("income ~ .**2 - x0:x1", bounds).bounds.coef_names) == 40 + 40 * 39 // 2 - 1

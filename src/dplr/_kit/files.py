@@ -9,6 +9,9 @@ import contextlib
 import errno
 import os
 import secrets
+from typing import Any
+
+from dplr._kit.validation import sentence
 
 try:
     import fcntl
@@ -17,6 +20,19 @@ except ImportError:  # not on Windows
 
 # What a file system answers that has no full sync: plain fsync is then the most that it offers.
 _NO_FULL_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOTTY, errno.ENODEV})
+
+
+def checked_name(parameter: str, path: Any) -> str:
+    """The path as text; refused where no file can have that name."""
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(sentence(parameter, "must be a path", path))
+    text = os.fspath(path)
+    try:
+        if not isinstance(text, str) or not os.fsencode(text) or "\0" in text:
+            raise ValueError
+    except ValueError:  # UnicodeEncodeError is one
+        raise ValueError(sentence(parameter, "must be the name of a file", text)) from None
+    return text
 
 
 def write_whole(target: str, data: bytes) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+import operator
+from collections.abc import Collection, Sequence
 from numbers import Real
 from typing import Any
 
@@ -36,6 +37,7 @@ def real_number(parameter: str, value: Any, remedy: str = "") -> float:
 
 # Below it the noise drowns 10^9 records, and a finer grid than the sampler can draw would be needed.
 SMALLEST_EPS = 1e-9
+MOST = 2**63  # of anything that is counted, and the largest seed
 LARGEST_EPS = 1e100  # beyond, scales of noise would leave the numbers of float64
 SMALLEST_DELTA = 1e-300
 
@@ -81,12 +83,32 @@ def check_choice(parameter: str, value: Any, choices: Collection[str]) -> str:
 
 def check_count(parameter: str, value: Any, minimum: int = 1) -> int:
     """An integer of at least `minimum`."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    try:
+        count = operator.index(value)
+    except TypeError:
+        raise TypeError(sentence(parameter, "must be an integer", value)) from None
+    if isinstance(value, bool):
         raise TypeError(sentence(parameter, "must be an integer", value))
-    count = int(value.__index__())
     if count < minimum:
         raise ValueError(sentence(parameter, f"must be at least {minimum}", count))
+    if count > MOST:
+        raise ValueError(sentence(parameter, "must be at most 2^63", count))
     return count
+
+
+def is_listed(value: Any) -> bool:
+    """Whether it is a sequence or an array of entries, and no text."""
+    if isinstance(value, Sequence):
+        return not isinstance(value, str | bytes)
+    return hasattr(value, "__array_interface__") and value.ndim > 0  # NumPy's alone: a frame would give its names
+
+
+def check_list(parameter: str, values: Any, rule: str = "must be a list") -> list[Any]:
+    """The entries of a list, or of anything else that has some, one by one."""
+    try:
+        return list(values)
+    except TypeError:
+        raise TypeError(sentence(parameter, rule, values)) from None
 
 
 def check_flag(parameter: str, value: Any) -> bool:

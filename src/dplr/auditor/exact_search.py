@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dplr._kit.validation import check_choice, check_count, real_number, sentence
+from dplr._kit.validation import check_choice, check_count, check_list, real_number, sentence
 from dplr.auditor.density import Array, Body, MarginLoss, log_density_ratio
 from dplr.privacy.guarantees import Neighbouring
 
@@ -222,9 +222,13 @@ def search(
     if not real_number("iota", iota) >= 0:
         raise ValueError(sentence("iota", "must be at least 0", iota))
     space = _Space(check_count("d", d), n_rows, radius, iota, public_start, relation, body)
+    if body is not None and not all(isinstance(part, tuple) and len(part) == 2 for part in check_list("body", body)):
+        raise TypeError(sentence("body", "must be a list of pairs (half-width, columns)", body))
     groups = None if body is None else [*body, *([(iota, 1)] if iota else [])]
     noise: dict[str, Any] = {"scale": scale, "law": "gamma" if body is None else "gauge", "body": groups}
-    generator = np.random.default_rng(rng)
+    generator = np.random.default_rng(check_count("rng", rng, minimum=0))
+    if not (hasattr(loss, "residual") and hasattr(loss, "weight")):
+        raise TypeError(sentence("loss", "must have residual(z, y) and weight(z, y)", loss))
 
     def ratios(points: Array, labels: Array) -> Array:
         *data, w0 = space.decode(points, labels)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from dplr._kit.validation import check_count, sentence
+from dplr._kit.validation import check_count, is_listed, sentence
 from dplr.baselines.grid import Grid
 from dplr.baselines.law import MOST_CELLS, MOST_THETA, MOST_WALK, TwoSided
 
@@ -18,7 +15,7 @@ def bins_of_each(bins: Any, columns: int) -> list[int | None]:
     """The user's number of bins of each column and of y; None for the usual one."""
     if bins is None:
         return [None] * columns
-    listed = isinstance(bins, (Sequence, np.ndarray)) and not isinstance(bins, (str, bytes)) and np.ndim(bins) == 1
+    listed = is_listed(bins)
     if listed and len(bins) != columns:
         rule = f"must be None, a number, or {columns} of them: of each column, and of y"
         raise ValueError(sentence("bins", rule, bins))

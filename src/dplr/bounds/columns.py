@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dplr._kit.validation import describe, real_number, sentence
+from dplr._kit.validation import describe, is_listed, real_number, sentence
 from dplr.bounds.curves import FEWEST_KNOTS, MOST_KNOTS, Curve
 from dplr.bounds.kinds import (
     EXACT_INTEGER,
@@ -95,7 +95,7 @@ def write_column(column: Column) -> dict[str, Any]:
 
 def read_pair(what: str, pair: Any) -> Pair:
     """(lower, upper) as finite numbers."""
-    listed = isinstance(pair, (Sequence, np.ndarray)) and not isinstance(pair, str)
+    listed = is_listed(pair)
     text = listed and any(isinstance(value, str) for value in pair)
     remedy = f'For text list its levels: {{"levels": {describe(np.asarray(pair).tolist())}}}.' if text else ""
     if not listed or len(pair) != 2:
@@ -111,7 +111,7 @@ def read_pair(what: str, pair: Any) -> Pair:
 
 def read_levels(key: str, value: Any, least: int = 2) -> tuple[Level, ...]:
     """Different levels of one type: text, or numbers."""
-    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, (Sequence, np.ndarray)):
+    if not is_listed(value):
         raise TypeError(sentence(key, "must be a list", value, 'Such as ["no", "yes"].'))
     levels = tuple(_level(key, level) for level in value[: MOST_LEVELS + 1])
     if len(levels) < least:

@@ -8,10 +8,10 @@ from dataclasses import asdict, replace
 from functools import cached_property
 from typing import Any, Self, TypeAlias
 
-import numpy as np
 from numpy.typing import NDArray
 
-from dplr._kit.validation import sentence
+from dplr._kit.files import checked_name
+from dplr._kit.validation import check_count, is_listed, sentence
 from dplr.bounds import printing
 from dplr.bounds.columns import Column, Numeric, Pair, check_keys, read_column, read_pair, write_column
 from dplr.bounds.curves import curved
@@ -158,7 +158,7 @@ class Bounds:
             values = []
             if target is not None or learned is not None or products:
                 raise ValueError(sentence("bounds", "must have columns beside a target or products", features))
-        elif isinstance(features, (Sequence, np.ndarray)) and not isinstance(features, (str, bytes)):
+        elif is_listed(features):
             values = list(features)
         else:
             raise TypeError(sentence("bounds", "must be a mapping of names to pairs, or a list of pairs", features))
@@ -289,7 +289,7 @@ class Bounds:
             raise ValueError(sentence("bounds", "must have columns in a file", self))
         text = write_file(self.to_dict())
         if path is not None:
-            with open(path, "x", encoding="utf-8", newline="\n") as file:
+            with open(checked_name("path", path), "x", encoding="utf-8", newline="\n") as file:
                 file.write(text)
         return text
 
@@ -322,6 +322,7 @@ class Bounds:
         >>> dplr.Bounds({"age": (18, 99), "smoker": (0, 1)}).with_curves(3).coef_names
         ('age (line)', 'age at 18', 'age at 58.5', 'age at 99', 'smoker')
         """
+        knots = check_count("knots", knots)
         squares = {product.places[0] for product in self.products if product.square}
         curves = {
             place: curved(column, knots)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._kit.validation import sentence
+from dplr._kit.validation import is_listed, sentence
 from dplr.bounds.curves import Curve
 from dplr.bounds.kinds import Column, Numeric, Pair, middle, short
 
@@ -131,14 +131,14 @@ def read_products(pairs: Any, names: Sequence[str] | None, columns: Sequence[Col
     """
     if isinstance(pairs, str) and pairs == ALL:
         pairs = _all_pairs(names, columns)
-    if isinstance(pairs, (str, bytes, Mapping)) or not isinstance(pairs, (Sequence, np.ndarray)):
+    if not is_listed(pairs):
         raise TypeError(sentence("products", "must be a list of pairs of columns", pairs, _FORM))
     if len(pairs) > _MOST_PRODUCTS:
         raise ValueError(sentence("products", f"must list at most {_MOST_PRODUCTS} pairs", f"{len(pairs)} pairs"))
     products, places = [], set()
     place_of = None if names is None else {name: place for place, name in enumerate(names)}
     for pair in pairs:
-        if isinstance(pair, (str, bytes, Mapping)) or not isinstance(pair, (Sequence, np.ndarray)) or len(pair) != 2:
+        if not is_listed(pair) or len(pair) != 2:
             raise ValueError(sentence("products", "must be a list of pairs of columns", pair, _FORM))
         first, second = (_place(factor, place_of, len(columns)) for factor in pair)
         if isinstance(columns[first], Curve) and _has_levels(columns[second]):

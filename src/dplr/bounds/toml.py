@@ -6,12 +6,10 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from dplr._kit.validation import sentence
+from dplr._kit.validation import is_listed, sentence
 from dplr.bounds import provenance, units
 from dplr.bounds.columns import Column, Numeric, check_keys, read_column, read_levels, read_number, write_column
 
@@ -26,7 +24,7 @@ _FORMS = "Give classes, or lower and upper, or threshold."
 def read_target(target: Any) -> Target:
     """Kind ("pair", "classes", "range" or "threshold") and values of a declared target."""
     if not isinstance(target, Mapping):
-        is_sequence = isinstance(target, (Sequence, np.ndarray)) and not isinstance(target, (str, bytes))
+        is_sequence = is_listed(target)
         if not is_sequence or len(target) < 2:
             raise ValueError(sentence("bounds", "must have a pair as target, or more labels", target))
         if len(target) > 2:

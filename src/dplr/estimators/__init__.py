@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias, Unpack, overload
 
 from dplr._kit.keywords import suggests
 from dplr._kit.options import documented
-from dplr._kit.validation import check_choice, check_count, sentence
+from dplr._kit.validation import check_choice, check_count, check_list, sentence
 from dplr.bounds.declared import BoundsLike
 from dplr.estimators._classifier import PrivateClassifier
 from dplr.estimators._encoder import BoundsEncoder
@@ -331,7 +331,8 @@ def fit_many(
         intercept = options.get("fit_intercept", True) and formula.fit_intercept
         options |= {"bounds": formula.bounds, "fit_intercept": intercept}
         X, y = y, formula.target
-    levels = [level for level in eps for _ in range(check_count("repeats", repeats))]
+    each = range(check_count("repeats", repeats))
+    levels = [level for level in check_list("eps", eps, "must be a list of privacy losses") for _ in each]
     if not levels:
         raise ValueError(sentence("eps", "must hold at least one privacy loss", eps))
     column, ids = (person, None) if isinstance(person, str) else (None, person)

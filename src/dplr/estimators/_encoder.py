@@ -149,7 +149,9 @@ class BoundsEncoder(NotebookView, TransformerMixin, BaseEstimator):  # type: ign
 
     def _ends(self, layout: Layout) -> NDArray[np.float64]:
         """(2, n_columns) least and greatest values."""
-        names, ranges = layout.names, self.ranges or {}
+        names, ranges = layout.names, {} if self.ranges is None else self.ranges
+        if not isinstance(ranges, Mapping):
+            raise TypeError(sentence("ranges", "must be None, or a mapping of columns to pairs", ranges))
         if unknown := [name for name in ranges if name not in names]:
             raise ValueError(sentence("ranges", f"must name columns of the model, {list(names[:10])}", unknown))
         pairs = [ranges.get(name, pair) for name, pair in zip(names, layout.pairs, strict=True)]

@@ -288,5 +288,5 @@ def transformer_of(features: FourierMap) -> RandomFourierFeatures:
 def _fitting(X: Any, bounds: Bounds) -> tuple[Any, Any]:
     """Rows as a table or an array, and the layout of their columns."""
     table = None if type(X) is np.ndarray else as_table(X)
-    rows: Any = check_array(X, dtype=np.float64, ensure_all_finite=False) if table is None else table
+    rows: Any = named("X", check_array, X, dtype=np.float64, ensure_all_finite=False) if table is None else table
     return rows, bounds.for_columns(None if table is None else table.columns, rows.shape[1])

@@ -116,7 +116,8 @@ class Inference(Tests, Banded):
         most: int | None = None,
     ) -> Summary:
         """The table of `summary`; with `most` only that many of its coefficients where each takes time."""
-        default = (columns, level, joint, effect_bound) == (None, 0.95, False, None)
+        level = real_number("level", level)
+        default = columns is None and level == 0.95 and effect_bound is None and joint is False
         if default and (obstacle := self._obstacle()):
             fitted: Any = self
             return table_without(fitted, obstacle, _SEARCHED if fitted._searched else ())

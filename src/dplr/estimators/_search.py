@@ -11,13 +11,14 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 
 from dplr._kit.keywords import suggests
-from dplr._kit.validation import check_choice, check_eps, sentence
+from dplr._kit.validation import check_choice, check_eps, check_list, sentence
 from dplr._kit.warnings import muted
 from dplr.bounds.declared import as_bounds
 from dplr.estimators._base import PrivateLinearModel
 from dplr.estimators._chosen import ChosenModel
 from dplr.estimators._html import NotebookView
 from dplr.estimators._trials import Trial, check_all_values, check_same_columns, check_same_target, cost
+from dplr.estimators._values import named
 from dplr.fitting.outlook import warn_of_noise
 from dplr.fitting.planning import check_promise
 from dplr.fitting.pretraining import DISJOINT, check_other_rows
@@ -262,7 +263,9 @@ class PrivateSearch(NotebookView, ChosenModel, MetaEstimatorMixin, BaseEstimator
         from sklearn.model_selection import ParameterGrid  # a fit alone has no need of it
 
         candidates = self.candidates
-        listed = list(ParameterGrid(candidates)) if isinstance(candidates, Mapping) else list(candidates)
+        if isinstance(candidates, Mapping):
+            candidates = named("candidates", ParameterGrid, candidates)
+        listed = check_list("candidates", candidates)
         if len(listed) < 2 or not all(isinstance(params, Mapping) for params in listed):
             remedy = "Give a mapping of lists, or a sequence of mappings. For one candidate no search is needed."
             raise ValueError(sentence("candidates", "must be at least two sets of parameters", candidates, remedy))

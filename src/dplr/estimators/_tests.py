@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._kit.validation import check_flag, real_number, sentence
+from dplr._kit.validation import check_flag, check_list, real_number, sentence
 from dplr.inference.intervals import score_test
 from dplr.summary.columns import positions, reference_names
 from dplr.summary.combined import contrast_table
@@ -149,7 +149,7 @@ class Tests:
         True
         """
         subject = self._own_subject()
-        texts = [contrasts] if isinstance(contrasts, str) else list(contrasts)
+        texts = [contrasts] if isinstance(contrasts, str) else check_list("contrasts", contrasts)
         if not texts:
             raise ValueError(sentence("contrasts", "must be one or more linear combinations", texts))
         parsed = self._parsed(subject, texts, "contrasts")
@@ -164,9 +164,9 @@ class Tests:
         self, subject: Subject, columns: Sequence[str] | str, value: float | Sequence[float]
     ) -> tuple[Matrix, Matrix]:
         """Weights (k, m) of the coefficients of a table, and the values (k,) of these combinations."""
-        entries = [columns] if isinstance(columns, str) else list(columns)
-        single = np.ndim(value) == 0
-        values = [value] * len(entries) if single else list(value)  # type: ignore[arg-type]
+        entries = [columns] if isinstance(columns, str) else check_list("columns", columns)
+        several = isinstance(value, list | tuple) or getattr(value, "ndim", 0) > 0
+        values: list[Any] = check_list("value", value) if several else [value] * len(entries)
         values = [real_number("value", goal) for goal in values]
         if len(values) != len(entries):
             rule = f"must be a number, or one for each of the {len(entries)} entries of `columns`"

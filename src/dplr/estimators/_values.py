@@ -22,11 +22,12 @@ def named(parameter: str, check: Callable[..., Any], *arguments: Any, **options:
         check_unmasked(parameter, given)
     try:
         return check(*arguments, **options)
-    except (TypeError, ValueError) as error:
-        if type(error) not in (TypeError, ValueError) or str(error).startswith("`"):
+    except (TypeError, ValueError, OverflowError) as error:
+        if type(error) not in (TypeError, ValueError, OverflowError) or str(error).startswith("`"):
             raise
         words = str(error).partition("\n[")[0].rstrip(".")
-        raise type(error)(f"`{parameter}` must pass the checks of scikit-learn, which says: {words}.") from None
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"`{parameter}` must pass the checks of scikit-learn, which says: {words}.") from None
 
 
 def flat(y: Any) -> Any:

@@ -70,7 +70,7 @@ class ClassEvaluation(Evaluation):
         return mean(name, self.sums, one, two).read(self.sums, self.level)
 
     def _label(self, label: Any) -> int:
-        if label not in self.classes:
+        if not np.isscalar(label) or label not in self.classes:
             raise ValueError(sentence("label", f"must be one of {list(self.classes)}", label))
         return self.classes.index(label)
 

@@ -235,7 +235,7 @@ class PairEvaluation(Evaluation):
         Costs nothing.
         """
         measures = self.measures
-        if name not in measures:
+        if not isinstance(name, str) or name not in measures:
             raise ValueError(sentence("name", f"must be one of {list(measures)}", name))
         one = measures[name]
         return True if one.lower > 0 else False if one.upper < 0 else None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dplr._kit.keywords import suggests
-from dplr._kit.validation import check_eps, check_flag, sentence
+from dplr._kit.validation import check_eps, check_flag, check_list, sentence
 from dplr.bounds.declared import Bounds, BoundsLike, as_bounds
 from dplr.evaluation.classes import ClassEvaluation
 from dplr.evaluation.grids import ClassGrid, ErrorGrid, ScoreGrid
@@ -33,7 +33,7 @@ from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.statement import PrivacyStatement
 from dplr.privacy.unit import Unit
 from dplr.problem.losses import SQUARED
-from dplr.rows import RowWeights, Target, as_table, as_target, row_weights
+from dplr.rows import RowWeights, Target, as_array, as_table, as_target, row_weights
 from dplr.rows.streams import one_pass
 from dplr.rows.streams.parts import row_count_error
 from dplr.rows.streams.recipe import Weighing
@@ -187,7 +187,7 @@ def evaluate(
     True
     """
     decisions, in_sample = check_flag("decisions", decisions), check_flag("in_sample", in_sample)
-    level, thresholds = check_level(level), tuple(thresholds)
+    level, thresholds = check_level(level), tuple(check_list("thresholds", thresholds))
     first = scorer_of(model, classes, target_bounds, decisions)
     scorer: Scoring = first
     if against is not None:
@@ -333,7 +333,7 @@ def _column(target: Any) -> Any:
 
 def _sized(X: Any) -> Any:
     table = as_table(X)
-    return np.asarray(X) if table is None else table
+    return as_array(X) if table is None else table
 
 
 def _numbers(plan: EvaluationPlan, intake: Intake, source: Source) -> dict[str, Any]:
@@ -359,7 +359,7 @@ def counted(plan: EvaluationPlan, intake: Intake) -> Outcomes:
     if intake.streamed is not None:
         return _counted_stream(intake.streamed, scorer, grid, sums)
     total, n, table = Outcomes.none(grid, sums), len(intake.y), as_table(intake.X)
-    X: Any = np.asarray(intake.X) if table is None else None
+    X: Any = as_array(intake.X) if table is None else None
     for start in range(0, n, BATCH):
         at = slice(start, min(start + BATCH, n))
         rows = X[at] if table is None else table.take(at).native

@@ -33,6 +33,7 @@ from dplr.rows import (
     Table,
     Target,
     above,
+    as_array,
     as_table,
     as_target,
     of_numbers,
@@ -216,7 +217,7 @@ def check(
     data = raw_rows(X, declared, codebook, sample_weight, None if isinstance(person, str) else person, y=y)
     X = data.X
     table = as_table(X)
-    rows: Any = np.asarray(X) if table is None else table
+    rows: Any = as_array(X) if table is None else table
     if rows.ndim != 2:
         raise ValueError(sentence("X", "must be two-dimensional", rows.shape))
     surveys, refused = _surveys(rows, codebook)
@@ -271,7 +272,7 @@ def _counts(loss: Loss, bounds: Bounds | None) -> list[str]:
 def _surveys(rows: Any, bounds: Bounds | None) -> tuple[dict[str, tuple[Column | None, Survey]], list[str]]:
     """Declaration and counts of each column that a fit would read, and reasons to refuse all of them."""
     if bounds is None:
-        return {f"column {j}": (None, of_numbers(_column(rows, j), _ALL)) for j in range(rows.shape[1])}, []
+        return {f"column {j}": (None, survey(_column(rows, j), None)) for j in range(rows.shape[1])}, []
     names, refused = getattr(rows, "columns", None), []
     features: tuple[str, ...] = bounds.names or ()
     try:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 
-from dplr._kit.validation import sentence
+from dplr._kit.validation import MOST, sentence
 from dplr.ledger import outcomes, transactions
 from dplr.ledger.account import Account
 from dplr.ledger.entries import Entry
+from dplr.ledger.terms import checked_text
 from dplr.ledger.transactions import LedgerAccess
 
 
@@ -184,9 +185,13 @@ def entries_named(
     opened: LedgerAccess, connection: sqlite3.Connection, name: int | str
 ) -> tuple[str, list[tuple[int, str]]]:
     """The token of a reservation, and the numbers and states of its entries."""
-    if isinstance(name, bool) or not isinstance(name, int | str):
+    if isinstance(name, bool) or not (isinstance(name, str) or (isinstance(name, int) and abs(name) < MOST)):
         raise TypeError(sentence("entry", "must be the number of an entry, or the token of a reservation", name))
-    token = name if isinstance(name, str) else transactions.reservation_of(connection, name, opened.share)
+    token = (
+        checked_text("entry", name)
+        if isinstance(name, str)
+        else transactions.reservation_of(connection, name, opened.share)
+    )
     entries = [] if token is None else transactions.entries_of(connection, token, opened.share)
     if token is None or not entries:
         raise ValueError(

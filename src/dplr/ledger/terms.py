@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from dplr._kit import markup
+from dplr._kit.files import checked_name
 from dplr._kit.validation import check_choice, check_delta, check_eps, describe, sentence
 from dplr.ledger.budget import Stated
 from dplr.ledger.entries import Terms
@@ -24,11 +25,7 @@ from dplr.privacy.words import delta_number, delta_words
 
 def checked_path(path: Any) -> str:
     """The absolute path without symbolic links, so that every process names the file and its log alike."""
-    if not isinstance(path, str | os.PathLike):
-        raise TypeError(sentence("path", "must be a path", path))
-    text = os.fspath(path)
-    if not isinstance(text, str) or not text or "\0" in text:
-        raise ValueError(sentence("path", "must be the name of a file", text))
+    text = checked_name("path", path)
     if os.path.islink(text) and not os.path.exists(text):
         raise FileNotFoundError(sentence("path", "must not be a link that points nowhere", text))
     return os.path.realpath(text)
@@ -38,7 +35,8 @@ def checked_text(parameter: str, text: Any) -> str:
     """The text, if it is not empty and can be written as UTF-8."""
     if not isinstance(text, str) or not text:
         rule = "must be None or a text" if parameter == "label" else "must be a text"
-        raise TypeError(sentence(parameter, rule, type(text).__name__ if text else text))
+        got = text if text is None or isinstance(text, str) else type(text).__name__
+        raise TypeError(sentence(parameter, rule, got))
     try:
         text.encode()
     except UnicodeEncodeError:

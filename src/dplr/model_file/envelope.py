@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from dplr._kit.files import checked_name
 from dplr._kit.validation import sentence
 from dplr.model_file.readers import table
 from dplr.model_file.strict_json import MOST_BYTES, canonical, digest, parse, refuse
@@ -97,11 +98,12 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 @contextlib.contextmanager
 def _opened(path: str | os.PathLike[str]) -> Iterator[int]:
     """The descriptor of a regular file; a pipe, a device or a folder is refused without waiting."""
+    name = checked_name("path", path)
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        descriptor = os.open(name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except FileNotFoundError:
         remedy = "Check the name, and the folder that it is in."
-        raise FileNotFoundError(sentence("path", "must name a file that exists", os.fspath(path), remedy)) from None
+        raise FileNotFoundError(sentence("path", "must name a file that exists", name, remedy)) from None
     try:
         mode = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(mode):

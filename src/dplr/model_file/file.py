@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dplr._kit.files import write_whole
+from dplr._kit.files import checked_name, write_whole
 from dplr._kit.validation import sentence
 from dplr.model_file.envelope import Envelope, read_bytes
 from dplr.model_file.state import estimator_of, kinds, values_of
@@ -73,8 +73,8 @@ def save_model(est: Any, path: str | os.PathLike[str]) -> None:
     >>> dplr.load_model(path).privacy_ == est.privacy_
     True
     """
+    target = os.path.realpath(checked_name("path", path))
     data = encode_model(est)
-    target = os.path.realpath(path)
     check_replaceable(target)
     write_whole(target, data)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._kit.files import write_whole
+from dplr._kit.files import checked_name, write_whole
 from dplr.bounds.declared import MAX_FEATURES, Bounds
 from dplr.bounds.layout import Layout
 from dplr.fitting.planning import rows_sentence
@@ -98,7 +98,7 @@ def load_moments(path: str | os.PathLike[str]) -> ReleasedMoments:
 
 def save(released: ReleasedMoments, path: str | os.PathLike[str]) -> None:
     """Write a file, which is read back and compared before it appears."""
-    target = os.path.realpath(path)
+    target = os.path.realpath(checked_name("path", path))
     check_replaceable(target)
     data = text_of(released)
     if len(data) > MOST_BYTES:

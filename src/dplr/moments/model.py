@@ -25,7 +25,7 @@ from dplr.moments.selection import Chosen, Target, chosen, entries_of, label_of,
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.statement import PrivacyStatement
 from dplr.privacy.words import alarms
-from dplr.rows import as_table, predictors
+from dplr.rows import as_array, as_table, predictors
 from dplr.summary.columns import choose, compared_with, groups_of, parts_of_curves, positions
 from dplr.summary.curves import Points, points_of
 from dplr.summary.subject import Equation, Subject, notes_of
@@ -210,7 +210,7 @@ class MomentModel(Inference, HasCurves):
     def _rows(self, X: Any) -> NDArray[np.float64]:
         """Rows with all columns of the layout, clipped to their bounds."""
         layout, table = self._columns.layout, None if type(X) is np.ndarray else as_table(X)
-        rows: Any = np.asarray(X) if table is None else table
+        rows: Any = as_array(X) if table is None else table
         if layout.named and table is None:
             remedy = f"Pass a data frame with the columns {list(layout.features)[:20]}."
             raise ValueError(sentence("X", "must have column names, as the bounds do", type(X).__name__, remedy))

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dplr._kit.files import write_whole
+from dplr._kit.files import checked_name, write_whole
 from dplr.bounds.declared import MAX_FEATURES
 from dplr.model_file.file import MOMENTS
 from dplr.model_file.readers import anything, list_of, table, text
@@ -61,7 +61,7 @@ class Recipe:
 
 def save(model: MomentModel, path: str | os.PathLike[str]) -> None:
     """Write a file, which is read back and compared before it appears."""
-    target = os.path.realpath(path)
+    target = os.path.realpath(checked_name("path", path))
     _FILE.check_replaceable(target)
     data = _FILE.text(_values(model))
     if len(data) > MOST_BYTES:

@@ -31,7 +31,7 @@ from dplr.noise import Source, source_of
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
-from dplr.rows import ArrayRows, FaultyRows, Rows, as_table
+from dplr.rows import ArrayRows, FaultyRows, Rows, as_array, as_table
 from dplr.rows.queries.moments import Moments
 from dplr.rows.streams.source import Stream, as_stream
 
@@ -245,7 +245,7 @@ def _narrowed(bounds: Bounds, columns: Sequence[str]) -> Bounds:
 
 def _array(X: Any) -> NDArray[Any]:
     """Rows given as an array of numbers."""
-    values = np.asarray(X)
+    values = as_array(X)
     if values.ndim != 2 or values.dtype.kind not in "biuf":
         got = f"{values.dtype} of shape {values.shape}"
         raise ValueError(sentence("X", "must be a data frame, or a two-dimensional array of numbers", got))

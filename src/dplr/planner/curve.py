@@ -13,6 +13,8 @@ import numpy as np
 
 from dplr._kit import markup
 from dplr._kit.extras import pandas
+from dplr._kit.files import checked_name
+from dplr._kit.validation import check_choice, sentence
 from dplr.planner.points import Point, html_of, text_of
 
 if TYPE_CHECKING:
@@ -172,7 +174,7 @@ class Curve:
         -------
         Writes a simulation and public facts: no private row was read for it.
         """
-        target = Path(path)
+        target = Path(checked_name("path", path))
         target.write_text(self.csv_text(), encoding="utf-8", newline="\n")
         return target
 
@@ -198,6 +200,9 @@ class Curve:
         -------
         A simulation and public facts: no private row was read for it.
         """
+        check_choice("what", what, ("coef_distance", "coef_noise"))
+        if not isinstance(point, Point):
+            raise TypeError(sentence("point", "must be one of the points of the curve", point))
         return float(np.sqrt(np.mean((np.array(getattr(point, what)) * np.array(self.reach)) ** 2)))
 
     def plot(self, ax: Axes | None = None, *, delta: float | None = None, n_rows: int | None = None) -> Axes:

@@ -194,4 +194,4 @@ def summary(tables: Sequence[TableResult], references: Sequence[Reference]) -> d
 
 
 def _several(value: Any) -> bool:
-    return isinstance(value, list | tuple | range | np.ndarray)
+    return isinstance(value, list | tuple | range) or getattr(value, "ndim", 0) > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,6 +54,8 @@ def plot_curve(curve: Any, ax: Axes | None = None, *, delta: float | None = None
     >>> ax.get_xscale()
     'log'
     """
+    if not hasattr(curve, "points"):
+        raise TypeError(sentence("curve", "must be a curve of plan_curve", curve))
     deltas = sorted({point.delta for point in curve.points})
     counts = sorted({point.n_rows for point in curve.points})
     delta = deltas[-1] if delta is None else _one_of("delta", delta, deltas)
@@ -82,6 +85,6 @@ def plot_curve(curve: Any, ax: Axes | None = None, *, delta: float | None = None
 
 
 def _one_of(name: str, value: float, values: list[Any]) -> Any:
-    if value not in values:
+    if not isinstance(value, Real) or value not in values:
         raise ValueError(sentence(name, f"must be one of the curve's, {values}", value))
     return value

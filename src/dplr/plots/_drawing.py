@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from dplr._kit.extras import missing_library
+from dplr._kit.validation import sentence
 from dplr.plots._view import printable
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ WIDTH, HEIGHT = 6.4, 3.6  # inches of a new figure
 
 def axes(caller: str, ax: Axes | None, height: float = HEIGHT) -> Axes:
     """The Axes given, or those of a new figure of pyplot's, which shows and closes it like any other."""
+    if ax is not None and not hasattr(ax, "errorbar"):
+        raise TypeError(sentence("ax", "must be None or Axes of matplotlib", ax))
     return figure(caller, WIDTH, height).subplots() if ax is None else ax
 
 

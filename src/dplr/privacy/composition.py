@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Protocol
 
-from dplr._kit.validation import check_choice, check_count, check_delta, check_eps, sentence
+from dplr._kit.validation import check_choice, check_count, check_delta, check_eps, check_list, sentence
 from dplr.privacy.gaussian import gaussian_eps, gaussian_mu, pure_eps, pure_mu
 from dplr.privacy.guarantees import Approx, Gaussian, Poisson, Pure
 
@@ -30,6 +30,14 @@ class Priced(Protocol):
     def guarantee(self) -> Pure | Gaussian | Poisson | Approx:
         """The promise as a value."""
         ...
+
+
+def _priced(statements: Iterable[Priced]) -> list[Priced]:
+    """The statements, if they are some."""
+    listed = check_list("statements", statements)
+    if not all(hasattr(each, "guarantee") for each in listed):
+        raise TypeError(sentence("statements", "must hold privacy statements alone", listed))
+    return listed
 
 
 KINDS = ("pure", "gaussian", "approx")
@@ -173,7 +181,7 @@ def basic(statements: Iterable[Priced]) -> tuple[float, float]:
     (1.0, 0.0)
     """
     eps = delta = Fraction(0)
-    for statement in statements:
+    for statement in _priced(statements):
         if math.isinf(statement.eps):
             return math.inf, 0.0
         eps, delta = eps + exact(statement.eps), delta + exact(statement.delta)
@@ -221,7 +229,7 @@ def zcdp(statements: Iterable[Priced], delta: float) -> tuple[float, float]:
     >>> zcdp([statement] * 1000, delta=1e-6)[0] < basic([statement] * 1000)[0]
     True
     """
-    costs = [rho_of(statement) for statement in statements]
+    costs = [rho_of(statement) for statement in _priced(statements)]
     rho = float_up(sum((exact(cost) for cost, _ in costs), Fraction(0)))
     remainder = float_down(exact(check_delta(delta)) - sum((exact(lost) for _, lost in costs), Fraction(0)))
     if remainder < 0 or (remainder == 0 and rho > 0):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dplr._kit import markup
+from dplr._kit.files import checked_name
 from dplr._kit.validation import sentence
 from dplr.bounds.declared import Bounds
 from dplr.bounds.provenance import KEY, Provenance
@@ -237,7 +238,7 @@ class LearnedBounds:
         empty = [f"# {_in_a_line(f'[features.{key_of(column.name)}]')}  # cannot say" for column in silent]
         text = "\n".join([*lines, "", self.some.to_toml(), *empty]).rstrip() + "\n"
         if path is not None:
-            with open(path, "x", encoding="utf-8", newline="\n") as file:
+            with open(checked_name("path", path), "x", encoding="utf-8", newline="\n") as file:
                 file.write(text)
         return text
 

@@ -202,7 +202,7 @@ def _kinds(
     if not numbers_of(kinds) and not texts_of(kinds):
         remedy = "Flags have the bounds 0 and 1: declare them."
         raise ValueError(sentence("columns", "must have numbers or text to learn", list(kinds), remedy))
-    if target is not None and target not in kinds:
+    if target is not None and (not isinstance(target, str) or target not in kinds):
         raise ValueError(sentence("target", f"must be one of the columns, {list(kinds)[:20]}", target))
     if target is not None and declared is not None and declared.to_dict().get("target") is not None:
         raise ValueError(sentence("target", "must be None where the bounds declare it", target))

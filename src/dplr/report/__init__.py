@@ -7,6 +7,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dplr._kit.files import checked_name
 from dplr._kit.validation import sentence
 from dplr.mechanisms import SHORTHANDS
 from dplr.plots._effects import read_effects
@@ -82,8 +83,8 @@ def write_report(est: Any, path: str | os.PathLike[str], *, title: str = "A priv
     ...     "What is promised to one person" in path.read_text(encoding="utf-8")
     True
     """
+    target = Path(checked_name("path", path))
     page = report_html(est, title=title)
-    target = Path(path)
     target.write_text(page, encoding="utf-8")
     return target
 

@@ -16,7 +16,7 @@ from dplr.rows.persons import PersonCounts, class_factors, look_alikes, row_weig
 from dplr.rows.selection import ALL, Selection, chosen, every
 from dplr.rows.tables.encoder import Encoder, encoded, predictors
 from dplr.rows.tables.survey import Survey, of_numbers, survey
-from dplr.rows.tables.table import Table, as_table, check_indexes, check_unmasked
+from dplr.rows.tables.table import Table, as_array, as_table, check_indexes, check_unmasked
 from dplr.rows.tables.target import NUMERIC, OBJECTS, Target, as_float, as_target
 from dplr.rows.tables.writers import numbers
 from dplr.rows.weights import RowWeights
@@ -40,6 +40,7 @@ __all__ = [
     "Table",
     "Target",
     "above",
+    "as_array",
     "as_float",
     "as_table",
     "as_target",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._kit.validation import sentence
+from dplr._kit.validation import is_listed, sentence
 from dplr._kit.warnings import PrivacyWarning, warn
 from dplr.bounds.columns import Pair
 from dplr.rows.tables.target import BOOL, OTHER, TEXT, Target
@@ -134,7 +134,8 @@ def _from_data(y: Target) -> Labels:
 
 def _declared_classes(declared: Sequence[Any] | str) -> NDArray[Any]:
     """The labels sorted, as scikit-learn's scorers expect them."""
-    values = list(declared) if np.ndim(declared) == 1 else []
+    listed = is_listed(declared) or getattr(declared, "ndim", 0) == 1
+    values = list(declared) if listed else []
     text = [isinstance(value, str) for value in values]
     if not (all(text) or all(isinstance(value, NUMBERS) for value in values)):
         raise ValueError(sentence("classes", "must be all text, or all numbers or booleans", declared))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._kit.validation import describe, sentence
+from dplr._kit.validation import check_list, describe, sentence
 from dplr.bounds.curves import Curve, labels_of
 from dplr.bounds.kinds import CONSTANT as INTERCEPT
 from dplr.bounds.kinds import INDICATOR as MARKED
@@ -40,12 +40,12 @@ class Chosen:
 
 def positions(names: Sequence[str], layout: Layout | None, entries: Sequence[str] | str) -> tuple[int, ...]:
     """Positions of columns by name: of a coefficient, or of a column of the table with all of its coefficients."""
-    entries = [entries] if isinstance(entries, str) else list(entries)
+    entries = [entries] if isinstance(entries, str) else check_list("columns", entries, "must be names of columns")
     places = {name: [position] for position, name in enumerate(names)}
     if layout is not None:
         spans = zip(layout.features, layout.firsts, layout.widths, strict=False)
         places = {feature: list(range(first, first + width)) for feature, first, width in spans} | places
-    unknown = [name for name in entries if name not in places]
+    unknown = [name for name in entries if not isinstance(name, str) or name not in places]
     if unknown or not entries:
         raise ValueError(sentence("columns", f"must be names among {describe(list(places))}", describe(unknown)))
     return tuple(sorted({position for name in entries for position in places[name]}))

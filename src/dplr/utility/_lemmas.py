@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
 from scipy import special
 
@@ -17,6 +20,28 @@ ROUNDING = 1e-14  # relative, of the few operations of a formula: a bound that i
 _SMOOTHNESS = 0.25  # of the logistic loss in the margin
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def in_floats(function: Callable[P, R]) -> Callable[P, R]:
+    """Refuse facts whose powers leave float64, and name them."""
+
+    @functools.wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except (ArithmeticError, ValueError) as error:
+            if str(error).startswith("`"):
+                raise
+            given = dict(inspect.signature(function).bind(*args, **kwargs).arguments)
+            names = ", ".join(f"`{name}`" for name, value in given.items() if not isinstance(value, str))
+            raise ValueError(f"{names} must be such that float64 holds their powers; got {given}.") from None
+
+    return checked
+
+
+@in_floats
 def noise_norm_quantile(d: int, failure: float, *, statement: str = "corrected") -> float:
     """Bound of the norm of noise of scale 1 in d dimensions, exceeded with probability at most `failure`.
 
@@ -65,6 +90,7 @@ def noise_norm_quantile(d: int, failure: float, *, statement: str = "corrected")
     return d * math.log(d / failure) if statement == "cm08" else float(special.gammainccinv(d, failure))
 
 
+@in_floats
 def excess_risk(
     n_rows: float,
     *,
@@ -142,6 +168,7 @@ def excess_risk(
     return coefficient / n_rows**2
 
 
+@in_floats
 def sample_size(
     excess: float,
     *,

@@ -7,13 +7,22 @@ import math
 from scipy import optimize
 
 from dplr._kit.validation import check_choice, check_eps, check_positive, sentence
-from dplr.utility._lemmas import MECHANISMS, ROUNDING, check_failure, check_radius, coefficient_of, noise_norm_quantile
+from dplr.utility._lemmas import (
+    MECHANISMS,
+    ROUNDING,
+    check_failure,
+    check_radius,
+    coefficient_of,
+    in_floats,
+    noise_norm_quantile,
+)
 
 # Sridharan, Shalev-Shwartz and Srebro 2008, Theorem 1 at a = 1: F(w) - min F <= 2 (F_n(w) - min F_n)
 # + 16 R^2 (32 + log(1 / failure)) / (l2 n), for a loss of Lipschitz constant 1.
 _SAMPLE_FACTOR, _SAMPLE_OFFSET = 16.0, 32.0
 
 
+@in_floats
 def expected_sample_size(
     target: float,
     *,
@@ -82,6 +91,7 @@ def expected_sample_size(
     return math.ceil(needed * (1 - ROUNDING))
 
 
+@in_floats
 def expected_excess_risk(
     n_rows: float,
     *,

@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from dplr._kit.validation import check_choice, sentence
+from dplr._kit.validation import check_choice, check_list, sentence
 from dplr.estimators.export import sql
 
 
@@ -126,6 +126,7 @@ class Exports:
         outputs = [*sql.OUTPUTS[:1], *sql.OUTPUTS[1 : 1 + hasattr(self, "classes_") + hasattr(self, "predict_proba")]]
         check_choice("output", output, outputs)
         quotes, inputs = sql.Quotes(quote), self._sql_columns(columns)
+        keep = keep if isinstance(keep, str) else check_list("keep", keep)
         if table is not None:
             return sql.query_of(self, output, inputs, quotes, table, keep)
         if keep:
@@ -137,7 +138,10 @@ class Exports:
         """Names of the columns of a table, one per feature."""
         d: int = self.n_features_in_  # type: ignore[attr-defined]
         names = getattr(self, "feature_names_in_", None) if columns is None else columns
-        if names is None or isinstance(names, str) or len(names) != d or len(set(names)) < d:
+        names = (
+            None if names is None or isinstance(names, str) else [str(name) for name in check_list("columns", names)]
+        )
+        if names is None or len(names) != d or len(set(names)) < d:
             remedy = "The model was fitted on an array without names." if columns is None else ""
             raise ValueError(sentence("columns", f"must be {d} different names", columns, remedy))
-        return [str(name) for name in names]
+        return names

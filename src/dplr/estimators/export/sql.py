@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dplr._kit.validation import check_choice, sentence
+from dplr._kit.validation import check_choice, check_list, sentence
 from dplr.bounds.columns import Level
 from dplr.bounds.kinds import Pair
 from dplr.estimators.export.parts import Interval, Mark, Number, OneHot, Part, Position, Shares, Times, parts_of
@@ -118,7 +118,7 @@ def query_of(fitted: Any, output: str, columns: Sequence[str], quotes: Quotes, t
     expressions = margins_of(fitted, columns, quotes)
     names = {label: output if label is None else f"{output} of {label}" for label in
              outputs_of(fitted, output, expressions, quotes)}  # fmt: skip
-    clashes = [name for name in keep if name in names.values()]
+    clashes = [name for name in keep if not isinstance(name, str) or name in names.values()]
     if isinstance(keep, str) or clashes or len(set(keep)) < len(keep):
         rule = f"must be a list that names columns once, and none of {', '.join(names.values())}"
         raise ValueError(sentence("keep", rule, keep))
@@ -127,7 +127,7 @@ def query_of(fitted: Any, output: str, columns: Sequence[str], quotes: Quotes, t
         inner = [name + "_" for name in inner]
     kept, margins = [quotes.name(name) for name in keep], [quotes.name(name) for name in inner]
     formulas = outputs_of(fitted, output, margins, quotes)
-    source = ".".join(quotes.name(name) for name in ([table] if isinstance(table, str) else table))
+    source = ".".join(quotes.name(name) for name in ([table] if isinstance(table, str) else check_list("table", table)))
     below = [*kept, *(f"{formula} AS {name}" for formula, name in zip(expressions, margins, strict=True))]
     above = [*kept, *(f"{formula} AS {quotes.name(names[label])}" for label, formula in formulas.items())]
     listed = [",\n  ".join(lines) for lines in (above, below)]

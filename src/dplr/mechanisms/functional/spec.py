@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.progress import Track, silent
-from dplr._kit.validation import check_choice, real_number, sentence
+from dplr._kit.validation import check_choice, check_list, real_number, sentence
 from dplr.inference.reading import Reading
 from dplr.mechanisms.drawing import noisy_blocks
 from dplr.mechanisms.functional import ABOUT
@@ -445,6 +445,8 @@ class FunctionalMechanism(Tabled, Refitting):
 
 def _positions(columns: Sequence[int]) -> tuple[int, ...]:
     """Positions of columns in their order, each once."""
-    if isinstance(columns, str) or not columns or any(type(column) is not int or column < 0 for column in columns):
-        raise ValueError(sentence("columns", "must be positions of columns, such as (0, 2)", columns))
-    return tuple(sorted(set(columns)))
+    rule = "must be positions of columns, such as (0, 2)"
+    listed = check_list("columns", columns, rule)
+    if not listed or any(type(column) is not int or column < 0 for column in listed):
+        raise ValueError(sentence("columns", rule, columns))
+    return tuple(sorted(set(listed)))

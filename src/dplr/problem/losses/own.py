@@ -161,6 +161,8 @@ def _loss_of(
     form: str, value: Function, slope: Function, curvature: Function, name: str, lipschitz: float | None,
     smoothness: float | None, reach: float,
 ) -> Loss:  # fmt: skip
+    if not isinstance(name, str):
+        raise TypeError(sentence("name", "must be a text", name))
     if name in _BUILT_IN:
         raise ValueError(sentence("name", f"must be none of {', '.join(_BUILT_IN)}", name, "Those are built in."))
     largest = MOST_KNOTS // _PER_UNIT // 2
@@ -183,8 +185,11 @@ def _called(key: str, function: Function, places: Vector) -> Vector:
     """The values of a function at all places, as finite numbers."""
     if not callable(function):
         raise TypeError(sentence(key, "must be a function of an array of margins", function))
-    with np.errstate(all="ignore"):
-        returned = function(places.copy())
+    try:
+        with np.errstate(all="ignore"):
+            returned = function(places.copy())
+    except Exception as error:
+        raise TypeError(sentence(key, "must be a function of an array of margins", error)) from error
     try:
         values = np.asarray(returned, np.float64)
     except (TypeError, ValueError):

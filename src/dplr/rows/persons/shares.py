@@ -158,7 +158,8 @@ def _halves(a: Vector) -> tuple[Vector, Vector]:
 
 def _read_weights(n: int, sample_weight: Any, weight_max: float | None) -> Vector:
     """Weights as float64."""
-    column = as_target(np.ma.getdata(sample_weight) if isinstance(sample_weight, np.ma.MaskedArray) else sample_weight)
+    plain = np.ma.getdata(sample_weight) if isinstance(sample_weight, np.ma.MaskedArray) else sample_weight
+    column = as_target(plain, "sample_weight")
     remedy = "Give one number for each row."
     if column.kind in (TEXT, OTHER):
         raise TypeError(sentence("sample_weight", "must hold numbers", column.type_name, remedy))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -75,12 +76,12 @@ class Survey:
     fault: str = ""
 
 
-def survey(values: Any, column: Column) -> Survey:
-    """Survey one column, a series or an array, against its declaration."""
+def survey(values: Any, column: Column | None) -> Survey:
+    """Survey one column, a series or an array, against its declaration; None for a number without one."""
     try:
         if isinstance(column, Levels):
             return _of_levels(values, column)
-        return of_numbers(values, (column.lower, column.upper))
+        return of_numbers(values, (-math.inf, math.inf) if column is None else (column.lower, column.upper))
     except (TypeError, ValueError, ArithmeticError) as error:
         return Survey(len(values), fault=str(error))
 

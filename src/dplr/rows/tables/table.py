@@ -88,6 +88,17 @@ def check_unmasked(parameter: str, values: Any) -> None:
         raise TypeError(sentence(parameter, "must be no masked array", type(values).__name__, remedy))
 
 
+def as_array(X: Any, parameter: str = "X") -> NDArray[Any]:
+    """Rows that are no table as an array."""
+    try:
+        array = np.asarray(X)
+    except ValueError:  # lists of several lengths
+        raise ValueError(sentence(parameter, "must have rows of one length", type(X).__name__)) from None
+    if array.ndim == 0:
+        raise TypeError(sentence(parameter, "must be a table or an array of rows", X))
+    return array
+
+
 def as_table(X: Any, parameter: str = "X") -> Table | None:
     """X as a table, or None if it is not one; raises for a table that is not in memory, or names two columns alike."""
     if isinstance(X, Table):

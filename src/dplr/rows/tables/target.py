@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from dplr._kit.validation import sentence
 from dplr.rows.tables.table import check_unmasked
 from dplr.rows.tables.text import NUMBERS
 from dplr.rows.tables.writers import numbers
@@ -54,10 +55,14 @@ class Target:
         return np.fromiter((as_float(value) for value in self.values), np.float64, len(self))
 
 
-def as_target(y: Any) -> Target:
-    """The target of a column of any library, an array, or a sequence."""
+def as_target(y: Any, parameter: str = "y") -> Target:
+    """The target of a column of any library, an array, or a sequence; `parameter` is its name in errors."""
+    if isinstance(y, Mapping | type):
+        raise TypeError(sentence(parameter, "must be a column, an array or a list of values", y))
     if isinstance(y, np.ndarray):
-        check_unmasked("y", y)
+        check_unmasked(parameter, y)
+        if y.ndim == 0:
+            raise ValueError(sentence(parameter, "must be one-dimensional", y.shape))
         return _of_array(y)
     if isinstance(y, Sequence) and not isinstance(y, (str, bytes)):
         return Target(OBJECTS, _objects(y), type(y).__name__)
@@ -67,7 +72,10 @@ def as_target(y: Any) -> Target:
     if isinstance(series, nw.Series):
         return _of_series(series)
     if hasattr(y, "__array__") or not (hasattr(y, "__len__") and hasattr(y, "__getitem__")):
-        return _of_array(np.asarray(y))
+        values = np.asarray(y)
+        if values.ndim == 0:
+            raise TypeError(sentence(parameter, "must be a column, an array or a list of values", y))
+        return _of_array(values)
     return Target(OBJECTS, _objects([y[place] for place in range(len(y))]), type(y).__name__)
 
 
