@@ -37,7 +37,7 @@ def real_number(parameter: str, value: Any, remedy: str = "") -> float:
 
 # Below it the noise drowns 10^9 records, and a finer grid than the sampler can draw would be needed.
 SMALLEST_EPS = 1e-9
-MOST = 2**63  # of anything that is counted, and the largest seed
+MOST = 2**63  # of anything that is counted
 LARGEST_EPS = 1e100  # beyond, scales of noise would leave the numbers of float64
 SMALLEST_DELTA = 1e-300
 
@@ -81,8 +81,8 @@ def check_choice(parameter: str, value: Any, choices: Collection[str]) -> str:
     return value
 
 
-def check_count(parameter: str, value: Any, minimum: int = 1) -> int:
-    """An integer of at least `minimum`."""
+def check_count(parameter: str, value: Any, minimum: int = 1, most: float = MOST) -> int:
+    """An integer from `minimum` to `most`."""
     try:
         count = operator.index(value)
     except TypeError:
@@ -91,7 +91,7 @@ def check_count(parameter: str, value: Any, minimum: int = 1) -> int:
         raise TypeError(sentence(parameter, "must be an integer", value))
     if count < minimum:
         raise ValueError(sentence(parameter, f"must be at least {minimum}", count))
-    if count > MOST:
+    if count > most:
         raise ValueError(sentence(parameter, "must be at most 2^63", count))
     return count
 

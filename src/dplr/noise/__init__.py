@@ -47,7 +47,7 @@ class Source:
         if seed is None:
             self._unasked = IntegerSampler(_operating_system)
         else:
-            stream = np.random.Generator(np.random.PCG64(check_count("rng", seed, minimum=0)))
+            stream = np.random.Generator(np.random.PCG64(check_count("rng", seed, minimum=0, most=math.inf)))
             self._unasked = IntegerSampler(stream.bytes)
         self._waiting: list[Callable[[], object]] = []
         self._telling, self._process = threading.RLock(), os.getpid()
