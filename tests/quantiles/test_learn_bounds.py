@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 import tomllib
 import warnings
 
@@ -100,7 +101,7 @@ def test_a_column_of_which_nothing_can_be_said_says_so(name):
     assert reason in column.reason
     assert (column.lower, column.upper, column.declaration) == (None, None, {})
     assert "cannot say" in str(column)
-    with pytest.raises(ValueError, match="must all have bounds; got 'x: cannot say"):
+    with pytest.raises(ValueError, match="must have bounds of one feature at least"):
         _ = learned(pd.DataFrame({"x": values})).bounds
 
 
@@ -130,6 +131,53 @@ def test_a_column_that_most_records_do_not_fit_says_so():
     for column in columns:
         beyond = ((PEOPLE.income < (column.lower or 0)) | (PEOPLE.income > (column.upper or 0))).mean()
         assert column.reason or beyond < 4e-4 + 6 * column.outside_noise
+
+
+def test_what_was_paid_for_is_used_where_one_column_says_nothing():
+    people = PEOPLE[["age", "race", "income"]].assign(zeros=0.0)
+    found = learned(people, delta=1e-7, target="income")
+    with pytest.warns(dplr.UtilityWarning, match=r"zeros: cannot say.*public knowledge, or fit without them") as said:
+        bounds = found.bounds
+    assert len(said) == 1
+    assert bounds.names == ("age", "race")
+    people = people[:2000]
+    est = dplr.fit(people.drop(columns="income"), people.income, model="linear", bounds=bounds, eps=1.0)
+    assert [*est.named_coef_] == ["age", "race=black", "race=other", "race=white"]
+    silent = learned(people.assign(income=0.0), delta=1e-7, target="income")
+    with pytest.warns(dplr.UtilityWarning, match=r"income: cannot say"):
+        assert silent.bounds.to_dict().get("target") is None
+
+
+MONTHS = pd.DataFrame({"month": [f"{k % 5 + 1}" if k % 10 else f"{k % 7 + 6}" for k in range(N)]})
+MONTHS = MONTHS.assign(id=np.arange(N) // 2, w=1.0)
+
+
+@pytest.mark.parametrize("options", [{}, {"neighbouring": "add_remove", "n_rows": N}, {"person": "id"}], ids=str)
+def test_levels_say_how_many_records_have_none_of_them(options):
+    months = MONTHS[["month", "id"]] if "person" in options else MONTHS[["month"]]
+    eps = 0.05 if "person" in options else 0.02
+    found = [learned(months, eps=eps, delta=1e-7, rng=seed, **options).columns[0] for seed in range(60)]
+    errors = []
+    for column in found:
+        assert column.outside == 1 - sum(column.shares.values())  # of released numbers alone
+        errors.append(column.outside - (~MONTHS.month.isin(column.levels)).mean())
+    noise = np.mean([column.outside_noise for column in found])
+    assert min(len(column.levels) for column in found) < 12
+    assert 0.7 * noise < np.std(errors) < 1.4 * noise
+    assert abs(np.mean(errors)) < 5 * noise / np.sqrt(60)
+
+
+def test_the_line_of_levels_says_it_and_nothing_where_no_total_is_public():
+    month = MONTHS[["month"]]
+    line = str(learned(month, eps=0.02, delta=1e-7).columns[0])
+    assert re.search(
+        r"levels [\d, ]+ \(\d+\.\d % of the records with another level or none, \+- \d\.\d % by noise\)", line
+    )
+    assert "0.0 % of the records with another" in str(learned(PEOPLE[["race"]], eps=5.0, delta=1e-7).columns[0])
+    for options in ({"sample_weight": "w", "weight_max": 2.0}, {"person": "id", "rows_per_person": 2}):
+        used = [name for name in ("id", "w") if name in options.values()]
+        column = learned(MONTHS[["month", *used]], eps=0.5, delta=1e-7, **options).columns[0]
+        assert (column.outside, "another level" in str(column)) == (None, False)
 
 
 def test_texts_that_few_records_have_are_not_released():
@@ -186,7 +234,8 @@ def test_files_read_back_as_the_bounds_whatever_names_and_levels_are(tmp_path):
     X = pd.DataFrame({"t\n[learned]": RNG.choice(levels, N), 'x"\\': PEOPLE.age, "flat\ny = 1": np.zeros(N)})
     found = learned(X, delta=1e-7)
     text = found.to_toml(tmp_path / "bounds.toml")
-    assert dplr.Bounds.from_toml(tmp_path / "bounds.toml") == found.some
+    with pytest.warns(dplr.UtilityWarning, match="leave out what noise says nothing about"):
+        assert dplr.Bounds.from_toml(tmp_path / "bounds.toml") == found.bounds
     assert set(tomllib.loads(text)) == {"features", "learned"}
     assert set(tomllib.loads(text)["features"]) == {"t\n[learned]", 'x"\\'}
     with pytest.raises(FileExistsError):
@@ -306,8 +355,12 @@ def test_an_array_has_numbered_columns():
     assert found.bounds.names is None
     assert dplr.fit(SMALL.to_numpy(), np.arange(len(SMALL)) % 2, bounds=found.bounds, eps=1.0).n_features_in_ == 2
     constant = np.column_stack([SMALL.to_numpy(), np.zeros(len(SMALL))])
-    with pytest.raises(ValueError, match="must all have bounds, where they have no names"):
-        _ = learned(constant).some
+    with pytest.warns(dplr.UtilityWarning, match="column 2: cannot say"):
+        bounds = learned(constant).bounds
+    y = np.arange(len(SMALL)) % 2
+    assert dplr.fit(constant[:, :2], y, bounds=bounds, eps=1.0).n_features_in_ == 2
+    with pytest.raises(ValueError, match="`bounds` must"):  # of another number of columns
+        dplr.fit(constant, y, bounds=bounds, eps=1.0)
 
 
 # ---- refusals, before anything is spent ----

@@ -11,6 +11,7 @@ from typing import Any
 from dplr._kit import markup
 from dplr._kit.files import checked_name
 from dplr._kit.validation import sentence
+from dplr._kit.warnings import UtilityWarning, warn
 from dplr.bounds.declared import Bounds
 from dplr.bounds.provenance import KEY, Provenance
 from dplr.bounds.toml import key_of
@@ -33,7 +34,8 @@ class LearnedColumn:
     lower, upper : float or None
         Bounds; None for levels.
     outside : float or None
-        Noisy share of the records outside the bounds, which may be below 0; None for levels and flags.
+        Noisy share of the records outside the bounds, or with none of the levels, which may be below 0. None for flags,
+        and for levels where weights of a sample or several rows of a person count.
     outside_noise : float
         Standard deviation of the noise of `outside`.
     levels : tuple of str
@@ -86,13 +88,13 @@ class LearnedColumn:
         """Its bounds or levels."""
         if self.reason:
             return f"cannot say: {self.reason}"
-        if self.kind == Kind.LEVELS:
-            return f"levels {', '.join(self.levels)}"
-        ends = f"{self._shown(self.lower)} to {self._shown(self.upper)}"
+        text = self.kind == Kind.LEVELS
+        ends = f"levels {', '.join(self.levels)}" if text else f"{self._shown(self.lower)} to {self._shown(self.upper)}"
         if self.outside is None:
-            return f"{ends}, a flag"
-        noise = f"{100 * self.outside:.1f} % of the records outside, +- {100 * self.outside_noise:.1f} % by noise"
-        return f"{ends} ({noise})"
+            return ends if text else f"{ends}, a flag"
+        where = "with another level or none" if text else "outside"
+        share = f"{100 * max(self.outside, 0):.1f} % of the records {where}"
+        return f"{ends} ({share}, +- {100 * self.outside_noise:.1f} % by noise)"
 
     def __str__(self) -> str:
         """Return the column in a line."""
@@ -153,37 +155,27 @@ class LearnedBounds:
 
     @property
     def bounds(self) -> Bounds:
-        """The bounds for a fit, as a dplr.Bounds.
+        """The bounds for a fit, as a dplr.Bounds, of the columns about which something can be said.
 
-        Raises
-        ------
-        ValueError
-            Nothing can be said about a column. Leave it out of the fit, or declare it: see `some`.
-        """
-        silent = [column for column in self.columns if column.reason]
-        if silent:
-            remedy = "Declare these columns from public knowledge, or fit without them: `some` has the others."
-            got = "; ".join(str(column) for column in silent)
-            raise ValueError(sentence("columns", "must all have bounds", got, remedy))
-        return self.some
-
-    @property
-    def some(self) -> Bounds:
-        """The bounds of the columns about which something can be said, as a dplr.Bounds.
+        A `UtilityWarning` names the others, if there are any.
 
         Raises
         ------
         ValueError
             Nothing can be said about any feature.
         """
+        bounds = self._bounds()
+        if silent := "; ".join(str(column) for column in self.columns if column.reason):
+            remedy = "Declare these columns from public knowledge, or fit without them"
+            warn(f"the bounds leave out what noise says nothing about ({silent}). {remedy}.", UtilityWarning)
+        return bounds
+
+    def _bounds(self) -> Bounds:
         values = dict(self._declared)
         spoken = [column for column in self.columns if not column.reason]
         learned = {column.name: column.declaration for column in spoken if column.name != self.target}
         if not (learned or values["features"]):
             raise ValueError(sentence("columns", "must have bounds of one feature at least", "none", "Use more eps."))
-        if self._by_position and len(spoken) < len(self.columns):
-            remedy = "Give a table whose columns have names."
-            raise ValueError(sentence("columns", "must all have bounds, where they have no names", str(self), remedy))
         values["features"] = list(learned.values()) if self._by_position else {**values["features"], **learned}
         if self._provenance is not None:
             values[KEY] = self._provenance.to_dict()
@@ -236,7 +228,7 @@ class LearnedBounds:
         ]
         silent = [column for column in self.columns if column.reason]
         empty = [f"# {_in_a_line(f'[features.{key_of(column.name)}]')}  # cannot say" for column in silent]
-        text = "\n".join([*lines, "", self.some.to_toml(), *empty]).rstrip() + "\n"
+        text = "\n".join([*lines, "", self._bounds().to_toml(), *empty]).rstrip() + "\n"
         if path is not None:
             with open(checked_name("path", path), "x", encoding="utf-8", newline="\n") as file:
                 file.write(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dplr._kit.validation import sentence
@@ -105,7 +105,13 @@ def _of_texts(name: str, counts: Mapping[str, float], plan: BoundsPlan) -> Learn
     if len(counts) > MOST_LEVELS:
         return LearnedColumn(name, str(Kind.LEVELS), reason=f"more than {MOST_LEVELS} levels have enough records")
     shares = {text: count / plan.records for text, count in counts.items()}
-    return LearnedColumn(name, str(Kind.LEVELS), levels=tuple(counts), shares=shares)
+    known = LearnedColumn(name, str(Kind.LEVELS), levels=tuple(counts), shares=shares)
+    if not plan.statement.unit.total_is_public:
+        return known
+    # What the released numbers leave of the public one: nothing more is read.
+    block = plan.statement.released["levels"]
+    noise = math.sqrt(len(counts)) * block.deviation / plan.records
+    return replace(known, outside=1 - sum(shares.values()), outside_noise=noise)
 
 
 def _of_range(name: str, kind: Kind, ends: Range, plan: BoundsPlan) -> LearnedColumn:
