@@ -295,8 +295,8 @@ def _factor(place: int, column: Column, name: str, bends: bool) -> tuple[Own, ..
 
 # Kind of column -> the fields that its function reads, and the function.
 _OF: dict[type[Column], tuple[tuple[str, ...], Callable[[int, Any, Pair], list[Own]]]] = {
-    Numeric: (("lower", "upper", "transform", "missing"), _numeric),
-    Curve: (("lower", "upper", "transform", "missing", "knots", "line"), _curve),
+    Numeric: (("lower", "upper", "transform", "missing", "flag"), _numeric),
+    Curve: (("lower", "upper", "transform", "missing", "flag", "knots", "line"), _curve),
     Bins: (("lower", "upper", "edges", "missing", "reference"), _bins),
     Levels: (("levels", "kind", "missing", "reference", "spellings", "least_share"), _levels),
 }
