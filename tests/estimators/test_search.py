@@ -122,6 +122,14 @@ def test_under_add_remove_a_part_may_have_no_row(empty, monkeypatch):
     assert search.fit(*rows(300)).best_index_ in (0, 1)
 
 
+@pytest.mark.parametrize("n", range(1, 8))
+def test_under_add_remove_the_number_of_rows_refuses_no_search(n):
+    """It is private: a refusal of five rows would tell them from six."""
+    est = logistic(neighbouring="add_remove", classes=[False, True])
+    search = dplr.PrivateSearch(est, {"fit_intercept": [True, False]})
+    assert search.fit(np.zeros((n, 1)), np.ones(n, bool)).best_index_ in (0, 1)
+
+
 def test_what_is_wrong_with_any_row_is_said_before_noise_is_drawn_and_nothing_is_spent(ledger):
     X, y = rows()
     for place in (0, 299, 599):

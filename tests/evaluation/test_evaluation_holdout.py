@@ -249,28 +249,42 @@ def test_a_row_without_a_finite_answer_does_not_end_the_evaluation(rows, monkeyp
     assert model.evaluation_.released_["cells"].sum() == 999
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError("no room"), RuntimeError("broken")])
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(1), MemoryError("no room"), RuntimeError("broken")])
 @pytest.mark.parametrize("strict", [False, True], ids=["warned", "warnings are errors"])
 def test_what_ends_an_evaluation_does_not_lose_the_fit_that_is_paid_for(rows, error, strict, monkeypatch, tmp_path):
+    """An interrupt goes on, since whoever sent it wants no further fit, and has the model."""
+
     def ended(*_):
         raise error
 
     monkeypatch.setattr("dplr.estimators._holdout.counted", ended)
-    ledger = dplr.Ledger(tmp_path / "budget.db", eps=2.0)
-    told = contextlib.nullcontext() if strict else pytest.warns(dplr.DataWarning, match="was not evaluated")
+    ledger, stopped = dplr.Ledger(tmp_path / "budget.db", eps=2.0), not isinstance(error, Exception)
+    silent = strict or stopped
+    told = contextlib.nullcontext() if silent else pytest.warns(dplr.DataWarning, match="was not evaluated")
     with warnings.catch_warnings(), ledger.keeping(encode_model) as held:
         warnings.simplefilter("error" if strict else "always")
-        with told:
-            try:
-                model = dplr.fit(*rows, bounds=BOUNDS, mechanism="fm", eps=0.8, holdout=0.2, ledger=held)
-            except KeyboardInterrupt:  # would end the run of all tests
-                pytest.fail("the fit is lost")
+        with told, pytest.raises(type(error)) if stopped else contextlib.nullcontext() as caught:
+            model = dplr.fit(*rows, bounds=BOUNDS, mechanism="fm", eps=0.8, holdout=0.2, ledger=held)
         assert ledger.kept() == [1]
+    if stopped:
+        model = caught.value.model
+        assert "`model` of this exception" in caught.value.__notes__[-1]
     assert model.evaluation_ is None
     assert model.coef_.shape == (1, 2)
     assert [entry.state for entry in ledger.entries()] == ["committed"]
     dplr.save_model(model, tmp_path / "model.json")
     assert dplr.load_model(tmp_path / "model.json").privacy_ == model.privacy_
+
+
+@pytest.mark.parametrize("n", range(1, 11))
+def test_under_add_remove_a_number_of_rows_refuses_no_fit_and_ends_no_evaluation(n, monkeypatch):
+    """The number of rows is private, and so is that of each part: every one has the same kind of outcome."""
+    for tested in range(n + 1):
+        parts = np.split(np.arange(n), [tested])
+        monkeypatch.setattr("dplr.estimators._holdout.secret_parts", lambda *_, parts=parts: parts)
+        model = dplr.fit(np.full((n, 1), 0.5), np.ones(n, bool), bounds=dplr.Bounds([(0, 1)], target=[False, True]),
+                         eps=0.1, mechanism="fm", holdout=0.2, neighbouring="add_remove")  # fmt: skip
+        assert model.evaluation_ is not None
 
 
 def test_numbers_weights_and_copies(rows):

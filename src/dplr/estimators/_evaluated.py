@@ -19,7 +19,7 @@ FITTED: weakref.WeakKeyDictionary[Any, weakref.ref[Any]] = weakref.WeakKeyDictio
 class Evaluated:
     """The evaluation of a fitted model."""
 
-    evaluation_: Evaluation | None  # where `fit` held rows out; None where it was interrupted
+    evaluation_: Evaluation | None  # where `fit` held rows out; None where something ended it
 
     def evaluate(self, X: Any, y: Any, *, eps: float, in_sample: bool = False, **options: Any) -> Evaluation:
         """Release how good this model is on private rows, once: every measure of it then costs nothing further.

@@ -67,11 +67,13 @@ def fit_and_evaluate(estimator: Any, X: Any, y: Any, sample_weight: Any, person:
     rows, target, _ = as_streamed(X, y, person, sample_weight, check_flag("progress", estimator.progress))
     check_other_rows(estimator.public, rows)
     try:
-        model = _released(estimator, _parted(estimator, rows, target, sample_weight, person, share))
+        model, ended = _released(estimator, _parted(estimator, rows, target, sample_weight, person, share))
     except MemoryError as error:
         raise too_many(y, error) from None
     with contextlib.suppress(TypeError):  # a list has no weak references
         FITTED[model] = weakref.ref(X)
+    if ended is not None:
+        _tell(ended, model)
     return model
 
 
@@ -86,18 +88,16 @@ def _parted(estimator: Any, X: Any, y: Any, sample_weight: Any, person: Any, sha
     shares = [exact(share), 1 - exact(share)]
     # curves="auto" looks at n eps, n of the fit
     ready: FitInput = estimator._ready(data, y, bounds, [check_eps(estimator.eps) * float(shares[1])], callers)
-    n, reference = len(ready.memory.y), ready.facts.n_rows
-    if 0 in part_sizes(n, shares):
-        raise ValueError(sentence("holdout", f"must leave at least one of {n} rows on either side", share))
-    sizes: list[int | None] = [None, None]
-    if reference is not None:
-        sizes = [max(size, 1) for size in part_sizes(reference, shares)]
+    reference = ready.facts.n_rows  # a private number of rows refuses nothing: parts without rows are released
+    sizes: list[int | None] = [None, None] if reference is None else [*part_sizes(reference, shares)]
+    if 0 in sizes:
+        raise ValueError(sentence("holdout", f"must leave at least one of {reference} rows on either side", share))
     ready = replace(ready, facts=replace(ready.facts, n_rows=sizes[1]))
     return _Parts(data, ready, shares, sizes)
 
 
-def _released(estimator: Any, parts: _Parts) -> Any:
-    """Plan both parts, reserve, check all rows, fit, evaluate, commit."""
+def _released(estimator: Any, parts: _Parts) -> tuple[Any, BaseException | None]:
+    """Plan both parts, reserve, check all rows, fit, evaluate, commit: the model, and what ended its evaluation."""
     ready, ledger, source = parts.ready, as_ledger(estimator.ledger), estimator._source()
     if estimator.n_rows is not None:
         estimator.n_rows = ready.facts.n_rows
@@ -115,6 +115,8 @@ def _released(estimator: Any, parts: _Parts) -> Any:
     estimator._check_file(ledger, ready, estimator.eps, plan, evaluation.of(blocks))
     ready.intake.warn_narrow(ready.facts.prep)
 
+    ended: list[BaseException] = []
+
     def work() -> Any:
         with ready.explaining():
             check_values(ready, plan)  # of either part
@@ -124,13 +126,17 @@ def _released(estimator: Any, parts: _Parts) -> Any:
         with muted(DataWarning):  # of one part: all rows were told of
             (done,) = release(part, [plan], NullLedger(), source, track)
         model = estimator._of(done, ready)
-        model.evaluation_ = _evaluated(model, evaluation, parts, tested, source)
+        try:
+            model.evaluation_ = _evaluated(model, evaluation, parts, tested, source)
+        except BaseException as error:  # the fit is paid for: whatever ends its evaluation must not lose it
+            model.evaluation_ = None
+            ended.append(error)
         return model
 
     keep = ledger.file_of if isinstance(ledger, Keeping) else None
     model = accounted(ledger, [plan.statement], source, work, keep)
     model._counted = not isinstance(ledger, NullLedger)
-    return model
+    return model, ended[0] if ended else None
 
 
 def _together(plan: ReleasePlan, evaluation: EvaluationPlan, parts: _Parts) -> tuple[ReleasePlan, EvaluationPlan]:
@@ -156,24 +162,24 @@ def _together(plan: ReleasePlan, evaluation: EvaluationPlan, parts: _Parts) -> t
     return plan._replace(statement=whole), evaluation
 
 
-def _evaluated(model: Any, plan: EvaluationPlan, parts: _Parts, tested: Any, source: Source) -> Evaluation | None:
-    """The evaluation; None where somebody interrupted it, since the model is paid for by then.
+def _evaluated(model: Any, plan: EvaluationPlan, parts: _Parts, tested: Any, source: Source) -> Evaluation:
+    """The evaluation. No row can end it: all were checked, and one that has no finite answer counts nowhere."""
+    with muted(DataWarning):  # a fit of these rows gives them all
+        rows, data = parts.ready.memory, parts.data
+        part, weights = rows.take(tested), None
+        if data.unit.weighted:  # without the factors of labels, which are for fits
+            weights = row_weights(len(rows.y), None, 1, data.weights, data.unit.weight_max, None).take(tested)
+        plan = replace(plan, scorer=scorer_of(model, None, None, False))
+        intake = Intake(getattr(part.X, "native", part.X), part.y, data, None, weights, len(part.y))
+        return plan.of(drawn(counted(plan, intake), plan.statement, source))
 
-    No row can end it: all were checked, and one that has no finite answer counts nowhere.
-    """
-    try:
-        with muted(DataWarning):  # a fit of these rows gives them all
-            rows, data = parts.ready.memory, parts.data
-            part, weights = rows.take(tested), None
-            if data.unit.weighted:  # without the factors of labels, which are for fits
-                weights = row_weights(len(rows.y), None, 1, data.weights, data.unit.weight_max, None).take(tested)
-            plan = replace(plan, scorer=scorer_of(model, None, None, False))
-            intake = Intake(getattr(part.X, "native", part.X), part.y, data, None, weights, len(part.y))
-            return plan.of(drawn(counted(plan, intake), plan.statement, source))
-    except (Exception, KeyboardInterrupt) as error:
-        reason = str(error) or type(error).__name__
-        with contextlib.suppress(DataWarning):  # where warnings are errors
-            warn(
-                DataWarning(f"the model was not evaluated: {reason}", "For the data holder: not private."), DataWarning
-            )
-        return None
+
+def _tell(ended: BaseException, model: Any) -> None:
+    """Warn that the model has no evaluation; an interrupt goes on, and has the model, which nobody else holds yet."""
+    if not isinstance(ended, Exception):
+        vars(ended)["model"] = model
+        ended.add_note("The model is fitted and paid for, and was not evaluated: it is `model` of this exception.")
+        raise ended
+    reason = str(ended) or type(ended).__name__
+    with contextlib.suppress(DataWarning):  # where warnings are errors
+        warn(DataWarning(f"the model was not evaluated: {reason}", "For the data holder: not private."), DataWarning)

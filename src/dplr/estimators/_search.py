@@ -31,6 +31,7 @@ from dplr.mechanisms import as_mechanism
 from dplr.mechanisms.automatic import AUTO
 from dplr.noise import Source
 from dplr.noise.splits import secret_parts
+from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.search.selection import choose
 from dplr.privacy.statement import PrivacyStatement
 
@@ -165,7 +166,8 @@ class PrivateSearch(NotebookView, ChosenModel, MetaEstimatorMixin, BaseEstimator
         check_same_target(trials)
         facts = [trial.ready.facts for trial in trials]
         check_promise([eps], facts[0])
-        self._enough(len(trials[0].ready.memory.y), len(trials))
+        if facts[0].neighbouring == Neighbouring.REPLACE_ONE:  # a private number of rows refuses nothing
+            self._enough(len(trials[0].ready.memory.y), len(trials))
         plan = plan_partition(facts, eps, self.estimator.rng is not None)
         warn_of_noise(trial_plan.outlook for trial_plan in plan.planned)
         source = self.estimator._source()
