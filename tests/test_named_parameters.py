@@ -74,7 +74,7 @@ DOORS = {
     "at": (EVALUATION.at, {"level": 0.9}),
     "threshold": (EVALUATION.threshold, {"cost_false_positive": 1.0, "cost_false_negative": 2.0}),
     "calibration": (EVALUATION.calibration, {}),
-    "which is better": (PAIR.is_better, {"name": "accuracy"}),
+    "which is better": (PAIR.against_is_better, {"name": "accuracy"}),
     "learned.to_toml": (LEARNED.to_toml, {"path": "x/y"}),
     "cost": (PLAN.cost, {"ledger": "budget.db"}),
     "basic": (privacy.basic, {"statements": [EST.privacy_]}),

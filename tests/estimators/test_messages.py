@@ -48,6 +48,18 @@ def test_a_forgotten_model_is_named_where_the_target_holds_numbers():
     assert "linear" not in str(of_labels.value)
 
 
+@pytest.mark.parametrize("kind", [np.asarray, np.ndarray.tolist, pd.Series])
+def test_a_forgotten_model_is_named_where_the_range_of_a_number_reads_as_two_labels(kind):
+    bounds = dplr.Bounds([(-1, 1)] * 2, target=(0, 100))
+    numbers = np.arange(100.0)
+    with pytest.raises(ValueError, match=r'The labels are \[0, 100\], as declared\. For .* use model="linear"'):
+        dplr.fit(X, kind(numbers), eps=1.0, bounds=bounds)
+    for y in (np.where(Y, 0, 50), np.where(Y, "a", "b").astype(object)):  # misspelt labels are no number
+        with pytest.raises(ValueError, match="`y` must hold") as error:
+            dplr.fit(X, y, eps=1.0, bounds=bounds)
+        assert "linear" not in str(error.value)
+
+
 @pytest.mark.parametrize("column", [WORDS, WORDS.astype(object), pd.Series(WORDS), WORDS.tolist()])
 def test_a_misspelt_class_names_what_was_declared_and_what_was_found(column):
     with pytest.raises(ValueError, match="`y` must hold") as error:

@@ -106,9 +106,10 @@ def test_a_pair_without_noise(labels):
     numbers = dplr.evaluate(worse, None, target, against=score, eps=EXACT, target_bounds=(0, 1))
     gain = metrics.r2_score(np.clip(target, 0, 1), score) - metrics.r2_score(np.clip(target, 0, 1), worse)
     assert numbers.measures["r2"].estimate == pytest.approx(gain, abs=1e-3)
-    assert numbers.is_better("r2") is True
+    assert numbers.against_is_better("r2") is True
     back = dplr.evaluate(score, None, target, against=worse, eps=EXACT, target_bounds=(0, 1))
-    assert back.is_better("r2") is False
+    assert back.against_is_better("r2") is False
+    assert str(back).startswith("The model of `against` minus `model`. Evaluation on new rows; 95 % intervals")
 
 
 def test_the_public_number_of_rows_lowers_the_noise():

@@ -218,8 +218,23 @@ def test_counts_need_a_declared_range_of_counts():
         ValueError, match='`bounds` must declare the range of the counts with model="poisson"; got None'
     ):
         dplr.PoissonRegressor().fit(X, y)
-    with pytest.raises(ValueError, match="`bounds` must have a target with 0 <= lower < upper"):
-        dplr.PoissonRegressor(bounds=dplr.Bounds([(0, 1)], target=(-1, 9))).fit(X, y)
+    for target in ((-9, -1), (-1, 0), (5, 5.000001)):
+        with pytest.raises(ValueError, match="`bounds` must have a target with 0 <= lower < upper"):
+            dplr.PoissonRegressor(bounds=dplr.Bounds([(0, 1)], target=target)).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::dplr.PrivacyWarning")
+def test_a_range_of_counts_that_begins_below_0_is_one_from_0_on(tmp_path):
+    """Learned bounds of counts may begin a step below 0, by their noise: what was paid for them is not lost."""
+    X, y = np.random.default_rng(0).uniform(0, 1, (500, 2)), np.arange(500) % 7
+    below, plain = (
+        dplr.fit(X, y, eps=1.0, model="poisson", rng=1, bounds=dplr.Bounds([(0, 1)] * 2, target=(low, 9)))
+        for low in (-3, 0)
+    )
+    np.testing.assert_array_equal(below.coef_, plain.coef_)
+    assert below.privacy_.assumptions == plain.privacy_.assumptions
+    dplr.save_model(below, tmp_path / "m.json")
+    np.testing.assert_array_equal(dplr.load_model(tmp_path / "m.json").predict(X), plain.predict(X))
 
 
 @pytest.mark.parametrize("mechanism", ["objective", "output", "ngd"])
@@ -505,7 +520,7 @@ def test_plan_and_check_take_the_losses_that_fit_takes():
         with pytest.raises(ValueError, match="`model` must be the name of a model, or a loss of a user's own"):
             call()
     assert not dplr.check(X, y > 0, bounds=bounds, model=dplr.smoothed_hinge()).refused
-    counts = dplr.Bounds([(0, 10)] * 2, target=(-1, 50))
+    counts = dplr.Bounds([(0, 10)] * 2, target=(-9, -1))
     assert any("0 <= lower < upper" in said for said in dplr.check(X, y, bounds=counts, model="poisson").refused)
 
 

@@ -78,6 +78,11 @@ def test_few_records_lie_beyond_each_bound(outside):
     assert max(shares) <= outside + 0.01
 
 
+def test_no_printed_share_is_below_0():
+    column = dplr.LearnedColumn("age", "number", 18.0, 99.0, outside=-0.018, outside_noise=0.01)
+    assert str(column) == "age: 18 to 99 (0.0 % of the records outside, +- 1.0 % by noise)"
+
+
 def test_shares_outside_are_told_apart_from_one_record():
     assert len({learned(PEOPLE[["age"]], rng=seed).columns[0].outside for seed in range(10)}) == 10
 

@@ -147,7 +147,7 @@ def _are_coefficients(public: tuple[Any, ...]) -> bool:
 def _trial(public: PublicFacts, eps: float, model: str | Loss, class_weight: ClassWeight) -> tuple[Trial, int]:
     """Fits with these facts, of columns by position, and the number of labels."""
     classes = (2 if public.classes is None else len(public.classes)) if public.loss.classification else 0
-    target = None if classes or public.bounds is None else public.bounds.target_pair()
+    target = None if classes else public.target_pair
     columns, unit = coded_bounds(public.bounds, classes, target), public.unit
     bounds = with_numbers(columns, unit.rows_per_person, unit.weight_max)
     options: dict[str, Any] = {

@@ -182,7 +182,7 @@ def _values(column: Column) -> Matrix:
 
 def _targets(facts: PublicFacts) -> Matrix:
     """The numbers that are tried of a target: its ends, between, and beyond."""
-    low, high = (None if facts.bounds is None else facts.bounds.target_pair()) or (-1.0, 1.0)
+    low, high = facts.target_pair or (-1.0, 1.0)
     numbers = np.array([low, high, _share(low, high), low - BEYOND * (high - low), high + BEYOND * (high - low)])
     return np.maximum(np.rint(numbers), 0.0) if facts.loss.link == "log" else numbers
 

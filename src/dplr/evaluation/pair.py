@@ -31,7 +31,7 @@ _WEIGHTS = {CELLS: 0.05, "difference": 1.0, "square": 0.2, "target_square": 0.5,
 
 @dataclass(frozen=True)
 class DecisionPair:
-    """Cells of two decisions by outcome: (decision of a, decision of b, outcome) of two labels, or who is right.
+    """Cells of two decisions by outcome, a that of `model`, b of `against`: (of a, of b, outcome), or who is right.
 
     Attributes
     ----------
@@ -174,7 +174,7 @@ def _decisions(scorer: Scorer, rows: Any, at: slice, count: int, labels: Labels 
 
 @dataclass(frozen=True, eq=False)
 class PairEvaluation(Evaluation):
-    """How much better model b, that of `against`, is than model a, on the same private rows.
+    """How much better the model of `against` is than `model`, on the same private rows.
 
     Attributes
     ----------
@@ -208,22 +208,23 @@ class PairEvaluation(Evaluation):
     >>> y = rng.integers(0, 2, 20_000)
     >>> good, bad = (np.where(rng.uniform(size=20_000) < share, y, 1 - y) for share in (0.8, 0.7))
     >>> result = dplr.evaluate(bad * 1.0, None, y, against=good * 1.0, eps=1.0)
-    >>> result.is_better("accuracy")
+    >>> result.against_is_better("accuracy")
     True
     """
 
-    def is_better(self, name: str) -> bool | None:
-        """Whether b is better than a by a measure: True, False, or None where the interval holds 0.
+    def against_is_better(self, name: str) -> bool | None:
+        """Whether the model of `against` is the better one by a measure: True, False, or None if the interval holds 0.
 
         Parameters
         ----------
         name : str
-            A name of `measures`; all are larger for a better b.
+            A name of `measures`; all are larger for a better model.
 
         Returns
         -------
         bool or None
-            The verdict, wrong with a probability of at most 1 - level.
+            The verdict: True where `against` is better, False where `model` is. It is wrong where the interval does not
+            hold the difference, with a probability of at most 1 - level.
 
         Raises
         ------
@@ -240,9 +241,12 @@ class PairEvaluation(Evaluation):
         one = measures[name]
         return True if one.lower > 0 else False if one.upper < 0 else None
 
+    def _title(self, where: str) -> str:
+        return f"The model of `against` minus `model`. {super()._title(where)}"
+
     @property
     def measures(self) -> dict[str, Measure]:
-        """Name -> `Measure` of b minus that of a, a dict: accuracy, recall and specificity, or r2 and closer."""
+        """Name -> `Measure` of `against` minus that of `model`: accuracy, recall and specificity, or r2 and closer."""
         if isinstance(self.grid, ErrorPair):
             measures = [_gain(self.sums).read(self.sums, self.level), self._share("closer", [-1.0, 0.0, 1.0])]
         elif self.grid.classes > 2:

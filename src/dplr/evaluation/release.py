@@ -183,7 +183,8 @@ def evaluate(
 
     Is another model better than one that always says 0.5?
 
-    >>> dplr.evaluate(np.full(10_000, 0.5), None, y[10_000:], against=X[10_000:, 0], eps=0.5).is_better("accuracy")
+    >>> pair = dplr.evaluate(np.full(10_000, 0.5), None, y[10_000:], against=X[10_000:, 0], eps=0.5)
+    >>> pair.against_is_better("accuracy")
     True
     """
     decisions, in_sample = check_flag("decisions", decisions), check_flag("in_sample", in_sample)

@@ -27,7 +27,7 @@ from dplr.fitting.units import UnitDeclaration
 from dplr.mechanisms.automatic import AUTO
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.unit import Unit
-from dplr.problem.losses import Loss, known_loss, poisson
+from dplr.problem.losses import Loss, check_counts, from_zero, known_loss
 from dplr.rows import (
     Survey,
     Table,
@@ -263,7 +263,7 @@ def _counts(loss: Loss, bounds: Bounds | None) -> list[str]:
     if bounds is None:
         return ["the bounds must declare the range of the counts: Bounds(..., target=(0, 50))"]
     try:
-        poisson(*(bounds.target_pair() or (0.0, 1.0)))
+        check_counts(*from_zero(*(bounds.target_pair() or (0.0, 1.0))))
     except ValueError as error:
         return [str(error)]
     return []
@@ -363,7 +363,9 @@ def _labels(y: Target, bounds: Bounds | None, classes: Any) -> tuple[list[str], 
     names = labels.classes.tolist()
     strays = other_values(y, labels)
     if strays:
-        numbers = "" if len(strays) <= _SHOWN else ' For a number as the target use model="linear".'
+        numbers = (
+            "" if len(strays) <= _SHOWN or not y.holds_numbers else ' For a number as the target use model="linear".'
+        )
         faults.append(f"y: {_unknown(strays, names, len(y))}.{numbers}")
     if strays:
         return faults, doubts, None

@@ -29,7 +29,7 @@ from dplr.mechanisms.protocol import AIMS, Mechanism, MechanismLike, Tabled
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.law import Law
 from dplr.privacy.unit import ROW, Unit
-from dplr.problem.losses import Loss, log_offset, model_of, poisson
+from dplr.problem.losses import Loss, from_zero, log_offset, model_of, poisson
 from dplr.problem.problem import Problem
 from dplr.rows import Labels
 
@@ -149,8 +149,8 @@ class PublicFacts:
         """The map from a row of the table to a scaled row."""
         labels = self.label_codes if self.loss.classification else None
         if self.layout is None:
-            return ball_prep(self.n_features, self.fit_intercept, labels, self._target, self.loss.link)
-        return layout_prep(self.layout, self.fit_intercept, labels, self._target, self.loss.link)
+            return ball_prep(self.n_features, self.fit_intercept, labels, self.target_pair, self.loss.link)
+        return layout_prep(self.layout, self.fit_intercept, labels, self.target_pair, self.loss.link)
 
     @cached_property
     def problem(self) -> Problem:
@@ -287,19 +287,22 @@ class PublicFacts:
             remedy = "Declare it from public knowledge: Bounds(..., target=(0, 50))."
             rule = f'must declare the range of the counts with model="{model_of(self.loss)}"'
             raise ValueError(sentence("bounds", rule, None, remedy))
-        target = self._target or (0.0, 1.0)
+        target = self.target_pair or (0.0, 1.0)
         return poisson(*target, log_offset(*target) if self.fit_intercept else 0.0)
 
     @property
-    def _target(self) -> Pair | None:
-        """The declared range of a numeric target; None without bounds, where it is [-1, 1]."""
+    def target_pair(self) -> Pair | None:
+        """The declared range of a numeric target; None without bounds, where it is [-1, 1].
+
+        A count is never below 0, whatever the bounds say: those that were learned may begin a step lower, by noise.
+        """
         if self.bounds is None or self.loss.classification:
             return None
         pair = self.bounds.target_pair()
         if pair is None:
             remedy = "Declare it from public knowledge: Bounds(..., target=(lower, upper)). All of y would be clipped."
             raise ValueError(sentence("bounds", "must declare the range of a numeric target", None, remedy))
-        return pair
+        return from_zero(*pair) if self.loss.link == "log" else pair
 
     def _assumed(self) -> list[str]:
         """The statement's sentences on labels, columns, target and number of rows."""
@@ -311,7 +314,7 @@ class PublicFacts:
         else:
             facts += self.layout.facts(self.columns)
         if not self.loss.classification:
-            low, high = self._target or (-1.0, 1.0)
+            low, high = self.target_pair or (-1.0, 1.0)
             facts.append(f"y lies in [{short(low)}, {short(high)}] (values outside are clipped)")
         if self.loss.knots is not None and self.loss.link == "identity":
             facts.append(f"the loss {self.loss.label} was chosen without looking at the data")

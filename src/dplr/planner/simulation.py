@@ -253,9 +253,7 @@ def _prepared(facts: PublicFacts, assume: Assumptions) -> tuple[Bounds | None, P
     """Coded bounds, where rows come from, and where fits start."""
     count = len(facts.classes) if facts.classes is not None else 2
     count = count if facts.loss.classification else 0
-    target = (-1.0, 1.0)
-    if not count and facts.bounds is not None:
-        target = facts.bounds.target_pair() or target
+    target = facts.target_pair or (-1.0, 1.0)
     bounds = coded_bounds(facts.bounds, count, target)
     sample = None if assume.sample is None else read_sample(assume.sample, facts, assume.seed, "sample")
     if facts.public is None:

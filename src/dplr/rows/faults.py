@@ -15,7 +15,7 @@ from dplr.bounds.layout import Layout
 from dplr.problem.geometry import GRID
 from dplr.rows.labels import Labels
 from dplr.rows.queries.totals import Faults
-from dplr.rows.tables.target import NUMERIC, Target
+from dplr.rows.tables.target import Target
 
 _NUMBERS = 'For a number as the target use model="linear". '
 _SHOWN = 5  # the most values of a target that an error lists
@@ -57,7 +57,9 @@ def explained(error: FaultyRows, y: Target, labels: Labels | None) -> str:
     assert labels is not None
     counts = other_values(y, labels)
     listed = ", ".join(f"{value} ({count})" for value, count in counts.most_common(_SHOWN))
-    numbers = _NUMBERS if y.kind == NUMERIC and len(counts) > 1 and labels.conventional else ""
+    # Two declared labels may be the ends of a number's range: then most of its values are others.
+    several = len(counts) > (1 if labels.conventional else _SHOWN)
+    numbers = _NUMBERS if several and labels.classes.dtype.kind in "biuf" and y.holds_numbers else ""
     origin = "by convention" if labels.conventional else "as declared"
     return (
         f"`y` must hold only its labels; got {error.faults.unknown_labels} of {error.faults.rows} rows with another "

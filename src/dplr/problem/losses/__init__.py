@@ -15,7 +15,7 @@ from dplr.problem.losses.huber_residual import huber_residual
 from dplr.problem.losses.huber_svm import huber_svm
 from dplr.problem.losses.logistic import LOGISTIC
 from dplr.problem.losses.loss import Loss
-from dplr.problem.losses.poisson import POISSON, log_offset, poisson
+from dplr.problem.losses.poisson import POISSON, check_counts, from_zero, log_offset, poisson
 from dplr.problem.losses.scored import has_score
 from dplr.problem.losses.soft_huber import smooth_huber, soft_huber
 from dplr.problem.losses.soft_logistic import soft_logistic
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from dplr.problem.losses.rounded_hinge import smoothed_hinge
 
 __all__ = [
-    "LOGISTIC", "LOSSES", "POISSON", "SQUARED", "Loss", "has_score", "huber_residual", "huber_svm", "known_loss",
+    "LOGISTIC", "LOSSES", "POISSON", "SQUARED", "Loss", "check_counts", "from_zero", "has_score", "huber_residual",
+    "huber_svm", "known_loss",
     "log_offset",
     "margin_loss", "model_of", "models_with", "own_form", "poisson", "residual_loss", "smooth_huber", "smoothed_hinge",
     "soft_huber",

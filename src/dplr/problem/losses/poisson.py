@@ -15,11 +15,24 @@ _PER_UNIT = 128.0
 _LEAST_RATE = 2.0**-40
 
 
+def from_zero(low: float, high: float) -> tuple[float, float]:
+    """A declared range of counts, which are never below 0."""
+    return (max(low, 0.0) if high > 0 else low), high
+
+
+def check_counts(low: float, high: float) -> None:
+    """Refuse what is no range of counts."""
+    if not (0 <= low < high and 2.0**-100 <= high <= 2.0**100 and high / (high - low) <= 2**20):
+        remedy = "Declare the smallest and the largest count from public knowledge: Bounds(..., target=(0, 50))."
+        raise ValueError(sentence("bounds", "must have a target with 0 <= lower < upper", (low, high), remedy))
+
+
 def log_offset(low: float, high: float) -> float:
     """The log-rate that coefficients of 0 have beside an intercept: of an eighth of the way from low to high.
 
     The ridge pulls towards it, so a model does not depend on the unit of the counts.
     """
+    check_counts(low, high)
     return math.log(low + (high - low) / 8)
 
 
@@ -35,9 +48,7 @@ def poisson(low: float, high: float, offset: float = 0.0) -> Loss:
 
     from dplr.problem.losses.knots import knotted
 
-    if not (0 <= low < high and 2.0**-100 <= high <= 2.0**100 and high / (high - low) <= 2**20):
-        remedy = "Declare the smallest and the largest count from public knowledge: Bounds(..., target=(0, 50))."
-        raise ValueError(sentence("bounds", "must have a target with 0 <= lower < upper", (low, high), remedy))
+    check_counts(low, high)
     middle, half = (low + high) / 2, (high - low) / 2
     first = math.floor((math.log(high * _LEAST_RATE) - offset) * _PER_UNIT)
     last = math.ceil((math.log(high) - offset) * _PER_UNIT)

@@ -44,6 +44,11 @@ class Target:
         """Whether the values are an array of booleans or numbers."""
         return self.kind in (BOOL, NUMERIC)
 
+    @property
+    def holds_numbers(self) -> bool:
+        """Whether every value is a number: of objects, each by itself."""
+        return self.kind == NUMERIC or (self.kind == OBJECTS and not np.isnan(self.as_float()).any())
+
     def take(self, rows: Any) -> Target:
         """The records at an array of indices."""
         return replace(self, values=self.values[rows])
