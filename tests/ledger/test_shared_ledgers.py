@@ -7,6 +7,7 @@ import sqlite3
 import stat
 import sys
 import tempfile
+import threading
 
 import pytest
 from click.testing import CliRunner
@@ -197,6 +198,25 @@ def test_a_command_that_finds_a_ledger_held_says_what_to_do(name, held, tmp_path
     holder.execute("ROLLBACK")
     holder.close()
     assert [entry.state for entry in Ledger("budget.db").entries()] == ["reserved"]
+
+
+@pytest.mark.parametrize("begin", ["BEGIN EXCLUSIVE", "BEGIN"])
+def test_a_commit_waits_longer_than_all_else_since_its_noise_is_drawn(begin, tmp_path, monkeypatch):
+    ledger = Ledger(tmp_path / "budget.db", eps=1.0)
+    held = ledger.reserve(a_plan())
+    held.draw()
+    monkeypatch.setattr("dplr.ledger.connection.WAIT_SECONDS", 0.1)
+    holder = sqlite3.connect(ledger.path, isolation_level=None, check_same_thread=False)
+    holder.execute(begin)
+    holder.execute("SELECT count(*) FROM entry").fetchone()  # who only reads keeps others from writing, too
+    with pytest.raises(TimeoutError):
+        ledger.reserve(a_plan())
+    timer = threading.Timer(0.25, holder.execute, ["ROLLBACK"])
+    timer.start()
+    held.commit(outbox=b"a model")
+    timer.join()
+    holder.close()
+    assert (ledger.kept(), [entry.state for entry in ledger.entries()]) == ([1], ["committed"])
 
 
 def test_no_error_of_a_file_is_a_fault_of_dplr(tmp_path, monkeypatch):

@@ -39,7 +39,7 @@ UNITS = [
 def fits(draw):
     """(table, y, parameters) of a fit: some columns of every kind, a target, a mechanism, a unit and options."""
     names = draw(st.lists(st.sampled_from([*every_column.COLUMNS]), min_size=1, max_size=4, unique=True))
-    model = draw(st.sampled_from([*TARGETS]))
+    model = draw(st.sampled_from(["logistic", "logistic", *TARGETS]))
     target = draw(st.sampled_from(TARGETS[model]))
     numeric = model in ("linear", "huber", "poisson")
     table = every_column.table(N, draw(st.integers(0, 3)))[names]
@@ -54,7 +54,7 @@ def fits(draw):
         "model": model,
         "mechanism": spec_with(draw(st.sampled_from(SPECS)), draw(st.sampled_from(["auto", "on", "off"]))),
         "eps": draw(st.sampled_from([1e-5, 1e-4, 1e-3, 0.01, 0.1, 0.5, 20.0, 1e5, math.inf])),
-        "delta": draw(st.sampled_from([0.0, 1e-4])),
+        "delta": draw(st.sampled_from([0.0, 1e-4, 1e-3])),
         "fit_intercept": draw(st.sampled_from([True, True, False])),
         "l2": draw(st.sampled_from(["auto", "auto", 0.1])),
         "curves": draw(st.sampled_from([None, None, 4])),
@@ -114,7 +114,7 @@ def check_saved(fit, path):
 COMMON = {"deadline": None, "derandomize": True, "suppress_health_check": [*HealthCheck]}
 
 
-@settings(max_examples=100, **COMMON)
+@settings(max_examples=300, **COMMON)
 @given(fit=fits())
 def test_whatever_is_fitted_is_read_back_as_it_was(tmp_path_factory, fit):
     check_saved(fit, tmp_path_factory.getbasetemp() / "model.json")

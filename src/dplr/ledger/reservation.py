@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 from collections.abc import Sequence
 from itertools import chain, repeat
@@ -16,6 +17,7 @@ from dplr.ledger.terms import cost_of, refusal, statements_of
 from dplr.ledger.transactions import LedgerAccess
 from dplr.privacy.statement import PrivacyStatement
 
+_MORE_WAITS = 9
 MOST_BYTES = 64 << 20  # of the file of a release that is kept: the limit of a model file
 
 
@@ -36,10 +38,19 @@ class FileReservation:
                 raise ReservationLost(_lost(self._opened.path))
 
     def commit(self, outbox: bytes | None = None) -> None:
-        """Record the releases as spent for good; raises unless all entries are still held."""
+        """Record the releases as spent for good; raises unless all entries are still held.
+
+        Their noise is drawn, so a file that others hold is waited for ten times as long as elsewhere.
+        """
         if outbox is not None and len(outbox) > MOST_BYTES:
             rule = f"must have at most {MOST_BYTES >> 20} MiB"
             raise ValueError(sentence("outbox", rule, f"{len(outbox)} bytes", "Commit without it."))
+        for _ in range(_MORE_WAITS):
+            with contextlib.suppress(TimeoutError):  # nothing was written
+                return self._commit(outbox)
+        return self._commit(outbox)
+
+    def _commit(self, outbox: bytes | None) -> None:
         with self._opened.writing(outcomes.COMMIT) as (connection, _):
             self._check_ended(transactions.commit(connection, self.token))
             if outbox is not None:
