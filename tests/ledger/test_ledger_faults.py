@@ -56,7 +56,7 @@ def test_a_sample_of_all_faults_overspends_nothing_and_loses_nothing():
             {
                 '"BEGIN IMMEDIATE", outcome) as': '"SELECT 1", outcome) as',
                 'raise\n        connection.execute("COMMIT")': "raise",
-                'else "reserved", now()\n': 'else "reserved", now()\n    time.sleep(0.02)\n',  # others read meanwhile
+                "    time_now = now()\n": "    time_now = now()\n    time.sleep(0.02)\n",  # others read meanwhile
             },
             "overspent",
         ),
