@@ -9,7 +9,7 @@ import pytest
 import dplr
 from dplr.rows import as_table
 from dplr.rows.persons.ids import read_ids
-from dplr.rows.tables.encoder import encoded
+from dplr.rows.predictors import encoded
 
 TEXTS = dplr.Bounds({"k": {"levels": ["p", "q"], "missing": "indicator"}}, target=(0, 1))
 NUMBERS = dplr.Bounds({"k": {"lower": 0, "upper": 4, "missing": "indicator"}}, target=(0, 1))

@@ -7,12 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dplr._kit.validation import describe
 from dplr._kit.warnings import DataWarning, warn
 from dplr.bounds.layout import Layout
-from dplr.problem.geometry import GRID
 from dplr.rows.labels import Labels
 from dplr.rows.queries.totals import Faults
 from dplr.rows.tables.target import Target
@@ -80,30 +78,6 @@ class BoundsNotice:
     """Whether the data holder was warned of values outside the bounds: there is one warning for all rows of a fit."""
 
     already: bool = False
-
-
-def warn_of_new(
-    rows: NDArray[np.float64], layout: Layout | None, marks: Sequence[int] = (), columns: Sequence[str] | None = None
-) -> None:
-    """Warn the data holder of rows that a model is asked about, as a fit warns of its own, before they are clipped.
-
-    As in a fit, what rounding to the grid may explain is inside; `rows` has the columns of the model. A missing value
-    that counts as declared is not worth a warning with every prediction.
-    """
-    known = len(marks) // 2
-    with np.errstate(over="ignore"):
-        if layout is None:
-            far = (1.0 + 0.5 * rows.shape[1] ** 0.5 / GRID) ** 2
-            outside = [np.count_nonzero(np.einsum("ij,ij->i", rows, rows) > far)]
-        else:
-            low, high = np.array(layout.pairs, np.float64).T
-            slack = (high / 2 - low / 2) / GRID
-            low, high = low - slack, high + slack
-            outside = [0] * len(low)
-            if len(rows) and not ((rows.min(axis=0) >= low) & (rows.max(axis=0) <= high)).all():
-                outside = np.count_nonzero((rows < low) | (rows > high), axis=0).tolist()
-    faults = Faults(len(rows), 0, 0, (*outside, 0), (*marks[:known], *[0] * known))
-    warn_outside(faults, layout, layout is None, columns)
 
 
 def warn_outside(faults: Faults, layout: Layout | None, in_ball: bool, columns: Sequence[str] | None) -> None:

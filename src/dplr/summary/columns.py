@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from dplr._kit.validation import check_list, describe, sentence
 from dplr.bounds.curves import Curve, labels_of
-from dplr.bounds.kinds import CONSTANT as INTERCEPT
+from dplr.bounds.kinds import CONSTANT, Bins, Levels, middle
 from dplr.bounds.kinds import INDICATOR as MARKED
-from dplr.bounds.kinds import Bins, Levels, middle
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep
 from dplr.inference.reading import Reading
 from dplr.privacy.estimand import Estimand
 from dplr.problem.geometry import GRID
 
+INTERCEPT = CONSTANT
 ITS_LINE = "its line"  # what the knots of a curve are compared with
 
 

@@ -7,7 +7,6 @@ made of the columns that were encoded before.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +19,6 @@ from dplr._kit.validation import sentence
 from dplr.bounds.kinds import Column, Levels
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import Product
-from dplr.rows.faults import warn_of_new
 from dplr.rows.selection import spans
 from dplr.rows.tables.native import native_column, native_feature
 from dplr.rows.tables.table import Matrix, Table
@@ -29,7 +27,6 @@ from dplr.rows.threads import run, threads_for
 
 _ENTRIES = 2**16  # of one block: not much memory, and few calls into the table's library
 _LEAST_ROWS = 8192
-_SHOWN = 20  # columns in an error
 _PRODUCTS_AN_ENTRY = 40  # cost of an encoded entry, in multiplications of a sum
 _REMEDIES = {
     "text": "Encode them with public categories, declare their levels, or drop them.",
@@ -184,45 +181,6 @@ class Encoder:
             return numbers
         place = self._places[j]
         return self._X.column(place, rows) if isinstance(self._X, Table) else self._X[rows, place]
-
-
-def predictors(X: Any, layout: Layout | None) -> Matrix:
-    """All rows of a table, or of an array, with the columns of a fitted model; refused where an entry is missing.
-
-    The data holder is warned of them as in a fit.
-    """
-    matrix, encoder, marks = _encoded(X, layout)
-    if not np.isfinite(matrix).all():
-        remedy = "The model has no answer for them; it was fitted with bounds that refuse missing values."
-        raise ValueError(sentence("X", "must not hold NaN, infinity or missing values", encoder.not_finite(), remedy))
-    warn_of_new(matrix, layout, marks, encoder.features)
-    return matrix
-
-
-def encoded(X: Any, layout: Layout) -> Matrix:
-    """The rows of `predictors`, with NaN for what bounds refuse: whether there is any is for the caller to say."""
-    matrix, encoder, marks = _encoded(X, layout)
-    warn_of_new(matrix, layout, marks, encoder.features)
-    return np.where(np.isfinite(matrix), matrix, np.nan)
-
-
-def _encoded(X: Any, layout: Layout | None) -> tuple[Matrix, Encoder, list[int]]:
-    if layout is not None and layout.named:
-        missing = [name for name in layout.features if name not in X.columns]
-        if missing:
-            raise ValueError(_lacks(missing, list(X.columns)))
-    encoder = Encoder(X, layout)
-    matrix, marks = encoder.block()
-    return matrix, encoder, marks.tolist()
-
-
-def _lacks(missing: list[str], columns: list[str]) -> str:
-    """The error of a table without columns of the model; it points to a column that may be one of them misspelt."""
-    near = difflib.get_close_matches(missing[0].casefold(), [name.casefold() for name in columns], 1)
-    close = [name for name in columns if name.casefold() in near and name not in missing]
-    remedy = f"Rename {close[0]!r} to {missing[0]!r}." if close else "Columns are found by name: add it."
-    rule = f"must have the columns that the model was fitted on, and lacks {missing[:_SHOWN]}"
-    return sentence("X", rule, columns[:_SHOWN], remedy)
 
 
 def _kind(dtype: Any) -> str:
