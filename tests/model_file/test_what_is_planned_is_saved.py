@@ -158,13 +158,14 @@ def test_the_command_refuses_a_model_that_its_file_cannot_hold_before_it_spends(
     assert not (tmp_path / "model.json").exists()
 
 
-@pytest.mark.parametrize("mechanism", ["fm", "output", "score"])
+@pytest.mark.parametrize("mechanism", ["fm", "output", "score", dplr.NoisyGradientDescent(ranges="on")], ids=str)
 def test_models_of_classes_are_saved_where_noise_drowns_them(mechanism, tmp_path):
     """A share of mu at a share of delta costs more eps than all of mu at all of delta, where eps is small."""
     table, y = made("three")
-    options = {"mechanism": mechanism, "eps": 1e-4, "delta": 1e-3, "bounds": bounds_of("three")}
+    eps = 1e-4 if isinstance(mechanism, str) else 1e-3
+    options = {"mechanism": mechanism, "eps": eps, "delta": 1e-3, "bounds": bounds_of("three")}
     est = dplr.fit(table.drop(columns=["id", "w"]), y, **options)
-    assert est._record.plan.statement.eps > 1e-4 or mechanism == "fm"
+    assert est._record.plan.statement.eps > eps or mechanism == "fm"
     dplr.save_model(est, tmp_path / "model.json")
     assert dplr.load_model(tmp_path / "model.json").privacy_ == est.privacy_
 

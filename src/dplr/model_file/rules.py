@@ -17,7 +17,7 @@ from dplr.fitting.one_vs_rest import by_class, is_several
 from dplr.fitting.ranges import BLOCKS, block_shapes, columns_of, joint_sensitivity, missing, weights_of
 from dplr.mechanisms.protocol import CLIPS, Mechanism, Shape
 from dplr.model_file.strict_json import refuse
-from dplr.privacy.gaussian import gaussian_eps
+from dplr.privacy.gaussian import SMALLEST_MU, gaussian_eps
 from dplr.privacy.guarantees import Gaussian
 from dplr.privacy.statement import EVALUATION, PrivacyStatement, Release
 from dplr.problem.problem import Problem
@@ -25,6 +25,7 @@ from dplr.rows import FROM_DATA
 
 # Of a sum of shares.
 _ROUNDED = 1 + 2.0**-40
+_LARGEST_MU = 1e3  # of a share that may cost more than the whole: far more than any has
 
 
 def check_mechanism(mechanism: Mechanism, problem: Problem, statement: PrivacyStatement) -> None:
@@ -155,7 +156,7 @@ def check_blocks(
         rule = "must be given for more than two classes and where ranges or an evaluation are released, and null else"
         refuse("model.statement_of_one", rule, labels)
     facts = [(kind.mechanism, kind.neighbouring, kind.unit, kind.uncovered) for kind in (of_one, statement)]
-    if facts[0] != facts[1] or _eps_at(statement.delta, of_one) > statement.eps or of_one.delta > statement.delta:
+    if facts[0] != facts[1] or _exceeds(of_one, statement.eps, statement.delta) or of_one.delta > statement.delta:
         refuse("model.statement_of_one", "must be of the same release, at no larger eps and delta", of_one.eps)
     if several and problem.w0 is not None:
         refuse("model.start", "must be null with more than two classes", problem.w0)
@@ -170,9 +171,12 @@ def check_blocks(
         refuse(where, "must be those of the fits of all classes", list(statement.released))
 
 
-def _eps_at(delta: float, of_one: PrivacyStatement) -> float:
-    """Its eps at the delta of all models: at a share of that delta, a share of mu may cost more eps than the whole."""
-    return gaussian_eps(of_one.guarantee.mu, delta) if isinstance(of_one.guarantee, Gaussian) else of_one.eps
+def _exceeds(of_one: PrivacyStatement, eps: float, delta: float) -> bool:
+    """Whether a model costs more. A share of mu may do so at its share of delta, and never at all of delta."""
+    if of_one.eps <= eps or not isinstance(of_one.guarantee, Gaussian):
+        return of_one.eps > eps
+    mu = of_one.guarantee.mu
+    return not SMALLEST_MU <= mu <= _LARGEST_MU or gaussian_eps(mu, delta) > eps
 
 
 def _of_models(statement: PrivacyStatement) -> list[tuple[str, Release]]:
@@ -195,7 +199,8 @@ def _check_ranges(
     for name, block in ranges.items():
         if block.weight != weights_of(problem)[name] or block.sensitivity < joint_sensitivity(problem, count):
             refuse(where, "must have the weights and the sensitivity of ranges", (block.weight, block.sensitivity))
-        if block.scale and of_one.eps + block.sensitivity / (block.weight * block.scale) > statement.eps * _ROUNDED:
+        eps = block.sensitivity / (block.weight * block.scale) if block.scale else 0.0
+        if eps and _exceeds(of_one, statement.eps * _ROUNDED - eps, statement.delta):
             refuse(where, "must have ranges and models that cost eps together", block.scale)
     return ranges
 
