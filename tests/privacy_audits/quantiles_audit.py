@@ -146,16 +146,20 @@ def of_texts(relation, person, columns):
     The larger one where it is above 1, and else the smaller one.
     """
     tables = [_counted_texts(relation, person, columns, rows) for rows in UNITS_OF_TEXTS[relation, person is not None]]
-    found = [_shown(left, right) for left, right in itertools.permutations(tables, 2)]
+    pairs = itertools.permutations(tables, 2)
+    if relation == "add_remove":
+        pairs = [pair for pair in pairs if tables[0] in pair]  # the table without the unit
+    found = [_shown(left, right) for left, right in pairs]
     worst = np.max(found, axis=0)
     return float(worst.max() if worst.max() > 1 + 1e-9 else worst.min())
 
 
 # The rows of one unit, beside the rows of others: numbers are texts that nobody else has.
+RARE = [[f"of {count}"] for count in range(1, 7)]  # texts that few others have, about a threshold
 FEW, MANY = [str(k) for k in range(16)], [str(k) for k in range(1024)]
 UNITS_OF_TEXTS = {
-    ("replace_one", False): (["0"], ["1"], ["x"], ["y"]),
-    ("add_remove", False): ([], ["0"], ["x"]),
+    ("replace_one", False): (["0"], ["1"], ["x"], ["y"], *RARE),
+    ("add_remove", False): ([], ["0"], ["x"], *RARE),
     ("replace_one", True): (["0"], FEW, MANY, ["x"], ["y"] * 4, ["x", "y"]),
     ("add_remove", True): ([], ["0"], FEW, MANY, ["x", "y"]),
 }
@@ -164,7 +168,7 @@ TEXT_EPS, DELTA = 8.0, 1e-4
 
 def _counted_texts(relation, person, columns, rows):
     """The plan of a release, and what the rows of each text weigh: of one column, all of which are equal."""
-    others = ["x"] * 40 + ["y"] * 9
+    others = ["x"] * 40 + ["y"] * 9 + [text for count, (text,) in enumerate(RARE, 1) for _ in range(count)]
     frame = pd.DataFrame({str(k): [*others, *rows] for k in range(columns)})
     frame["id"] = [*range(len(others)), *[len(others)] * len(rows)]
     options = {"delta": DELTA, "columns": [str(k) for k in range(columns)], "person": person}
@@ -186,10 +190,10 @@ def _shown(left, right):
     loss = shown = hidden = 0.0
     for text in {*sums, *others}:
         if text not in others:
-            shown += math.log1p(-laws[sums[text]][1].sum())  # log probability that it stays away
+            shown += laws[sums[text]][2]
         elif text not in sums:
-            hidden += math.log1p(-laws[others[text]][1].sum())
-        else:
+            hidden += laws[others[text]][2]
+        elif sums[text] != others[text]:
             loss += _largest_loss(laws[sums[text]], laws[others[text]])
     # The worst events: a text of this table alone is there, or none is and what both have is what tells most.
     alone = -math.expm1(columns * shown)
@@ -199,21 +203,23 @@ def _shown(left, right):
 
 @functools.cache
 def _law(weight, *facts):
-    """Numbers that a text of this weight may be released with, and their probabilities: all noise is tried."""
+    """Numbers that a text of this weight may be released with, their log probabilities, and that of no release."""
     source = NoNoise()
     frequent_texts({"t": weight}, *facts, source)
-    source.noise = noise = np.arange(-2 * UNITS - source.scale, 2 * UNITS + 40 * source.scale)
+    source.noise = noise = np.arange(-weight - 2 * UNITS, 2 * UNITS + 40 * source.scale)  # all that matters
     kept = frequent_texts({f"{k:09d}": weight for k in range(len(noise))}, *facts, source)
     rate = 1 / source.scale
-    probabilities = math.tanh(rate / 2) * np.exp(-rate * np.abs(noise[[int(name) for name in kept]]))
-    return np.array(list(kept.values())), probabilities
+    logs = math.log(math.tanh(rate / 2)) - rate * np.abs(noise)
+    places = np.array([int(name) for name in kept], int)
+    absent = np.exp(np.delete(logs, places)).sum() + math.exp(rate * (noise[0] - 1)) / (1 + math.exp(-rate))
+    return np.array(list(kept.values())), logs[places], math.log(absent)
 
 
 def _largest_loss(one, other):
     """The largest log ratio of probabilities of what is released, or of nothing."""
-    (numbers, p), (others, q) = one, other
+    (numbers, p, absent), (others, q, gone) = one, other
     _, here, there = np.intersect1d(numbers, others, return_indices=True)
-    return float(max(np.log(p[here] / q[there]).max(), math.log1p(-p.sum()) - math.log1p(-q.sum())))
+    return float(max((p[here] - q[there]).max(initial=-math.inf), absent - gone))
 
 
 TEXTS = {
