@@ -90,7 +90,7 @@ KEPT = {"coef_", "intercept_", "n_features_in_", "target_name_"}
 def test_a_fitted_model_keeps_no_more_than_parameters_public_facts_and_the_release(kind, model):
     X, y = data()
     est = made(kind, model, eps=1.0, bins=6).fit(X, y if model == "linear" else y > 0)
-    labels = set() if model == "linear" else {"classes_"}
+    labels = set() if model == "linear" else {"classes_", "outcome_"}
     own = {"released_", "privacy_", "_model", "_grid"}
     assert set(vars(est)) == set(est.get_params()) | KEPT | labels | own
     assert set(vars(est._model)) == set(est._model.get_params()) | KEPT | labels | {"_record", "privacy_", "_alias"}

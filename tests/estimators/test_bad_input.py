@@ -319,11 +319,13 @@ def test_conventional_labels_need_no_warning(labels):
 
 
 def test_labels_from_the_bounds_are_declared():
-    bounds = dplr.Bounds([(-1, 1)] * 2, target=("yes", "no"))
-    est = dplr.fit(X, np.where(Y, "yes", "no"), eps=math.inf, bounds=bounds)
-    assert list(est.classes_) == ["no", "yes"]  # sorted, whatever the order of the declaration
     numbers = dplr.fit(X, Y, eps=math.inf, bounds=dplr.Bounds([(-1, 1)] * 2))
-    np.testing.assert_array_equal(est.coef_, numbers.coef_)
+    for target, sign in ((("no", "yes"), 1), (("yes", "no"), -1)):
+        bounds = dplr.Bounds([(-1, 1)] * 2, target=target)
+        est = dplr.fit(X, np.where(Y, "yes", "no"), eps=math.inf, bounds=bounds)
+        assert list(est.classes_) == ["no", "yes"]  # sorted, whatever the order of the declaration
+        assert est.outcome_ == target[1]
+        np.testing.assert_allclose(est.coef_, sign * numbers.coef_, rtol=1e-6)
 
 
 def test_object_arrays_of_booleans_are_ones_and_zeros():

@@ -407,7 +407,7 @@ def test_sql_is_refused_where_it_cannot_be_meant(models):
         (("chance",), "`output` must be one of 'prediction', 'margin', 'probability'"),
         (("prediction", {"keep": ["age"]}), "`keep` must be empty without a table"),
         (("prediction", {"table": "t", "keep": "age"}), "`keep` must be a list"),
-        (("margin", {"table": "t", "keep": ["margin"]}), "none of margin"),
+        (("margin", {"table": "t", "keep": [f"margin of {est.classes_[1]}"]}), "none of margin of"),
         (("prediction", {"columns": ["a"]}), f"`columns` must be {len(every_column.COLUMNS)} different names"),
         (("prediction", {"quote": "'"}), "`quote` must be one of"),
     ]:

@@ -65,7 +65,7 @@ def test_a_misspelt_class_names_what_was_declared_and_what_was_found(column):
     with pytest.raises(ValueError, match="`y` must hold") as error:
         dplr.fit(X, column, eps=1.0, classes=("no", "Yes"))
     found = (
-        f"got {Y.sum()} of 100 rows with another value: 'yes' ({Y.sum()}). The labels are ['Yes', 'no'], as declared."
+        f"got {Y.sum()} of 100 rows with another value: 'yes' ({Y.sum()}). The labels are ['no', 'Yes'], as declared."
     )
     assert found in str(error.value)
 

@@ -10,7 +10,7 @@ N = 400
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame({"a": RNG.uniform(0.1, 0.9, N), "w": RNG.uniform(0, 90, N)})
 FRAME["id"] = [f"Ingeborg {k // 4}" for k in range(N)]
-BOUNDS, CAPPED = dplr.Bounds({"a": (0, 1)}), dplr.Bounds({"a": (0, 1)}, weight_max=100)
+BOUNDS, CAPPED = dplr.Bounds({"a": (0.0, 1.0)}), dplr.Bounds({"a": (0.0, 1.0)}, weight_max=100)
 
 
 def test_persons_and_weights_are_counted_and_good_ones_pass():
@@ -23,7 +23,7 @@ def test_persons_and_weights_are_counted_and_good_ones_pass():
     assert "  100 persons, with 4 rows" in str(found)
     same = dplr.check(FRAME[["a"]], bounds=CAPPED, person=FRAME["id"], sample_weight=FRAME["w"])
     assert same.units == found.units
-    in_bounds = dplr.Bounds({"a": (0, 1)}, person="id", weight="w", weight_max=100)
+    in_bounds = dplr.Bounds({"a": (0.0, 1.0)}, person="id", weight="w", weight_max=100)
     assert dplr.check(FRAME, bounds=in_bounds).units == found.units
     assert dplr.check(FRAME, bounds=BOUNDS).units == ()
 

@@ -117,7 +117,7 @@ def test_columns_of_a_public_frame_are_matched_by_name():
 def test_public_labels_are_mapped_like_private_ones():
     words, (X, y) = np.array(["no", "yes"]), PUBLIC
     expected = coefs(seeded(*PRIVATE, public=PUBLIC))
-    text = seeded(PRIVATE[0], words[PRIVATE[1]], classes=("yes", "no"), public=(X, pd.Series(words[y])))
+    text = seeded(PRIVATE[0], words[PRIVATE[1]], classes=("no", "yes"), public=(X, pd.Series(words[y])))
     assert_array_equal(coefs(text), expected)
     assert_array_equal(coefs(seeded(PRIVATE[0], PRIVATE[1] == 1, public=PUBLIC)), expected)
     signed = seeded(PRIVATE[0], 2 * PRIVATE[1] - 1, classes=(-1, 1), public=(X, 2.0 * y - 1))

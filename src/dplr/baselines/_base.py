@@ -231,14 +231,15 @@ class TableModel(NotebookView, CellModel, BaseEstimator):  # type: ignore[misc]
         model._name_columns(facts)
         model.target_name_ = public.target_name
         if public.classes is not None:
-            model.classes_ = public.classes
+            model._set_labels(public.classes)
         model._set_coef(np.array([coef]), np.array([intercept]))
         model._record = Record(NoPrivacy(), Plan(facts.problem, plan.statement), facts.prep, [{}], {}, facts.bounds)
         self._model, self._grid = model, plan.grid
         self.privacy_: PrivacyStatement = plan.statement
         model.privacy_ = plan.statement
         self.released_: dict[str, NDArray[Any]] = {"cells": positions, "counts": weights}
-        for name in ("coef_", "intercept_", "n_features_in_", "feature_names_in_", "target_name_", "classes_"):
+        names = ("coef_", "intercept_", "n_features_in_", "feature_names_in_", "target_name_", "classes_", "outcome_")
+        for name in names:
             self.__dict__.pop(name, None)
             if name in model.__dict__:
                 setattr(self, name, getattr(model, name))
@@ -268,7 +269,7 @@ class TableModel(NotebookView, CellModel, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         rows, targets = self._grid.points(self.released_["cells"])
         if _classifies(self):
-            targets = self.classes_[targets.astype(np.intp)]
+            targets = self._model._labels[targets.astype(np.intp)]
         return rows, targets, self.released_["counts"]
 
     @property

@@ -14,6 +14,7 @@ class CellModel:
     coef_: NDArray[np.float64]
     intercept_: float | NDArray[np.float64]
     classes_: NDArray[Any]
+    outcome_: Any
     n_features_in_: int
     feature_names_in_: NDArray[Any]
     target_name_: str | None

@@ -239,5 +239,6 @@ def _print_model(est: Any) -> None:
         "intercept": est.intercept_.tolist() if hasattr(est.intercept_, "tolist") else est.intercept_,
         "names": list(est.coef_names_),
         "classes": None if classes is None else classes.tolist(),
+        "outcome": getattr(est, "outcome_", None),
         "statement": str(est.privacy_),
     }))  # fmt: skip

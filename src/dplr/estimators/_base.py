@@ -195,6 +195,11 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
         self.released_: Any = {**record.ranges, **released} if record.ranges else released
         return self
 
+    @property
+    def _decision(self) -> tuple[Any, Any]:
+        """Coefficients and intercepts whose sums predictions are made of."""
+        return self.coef_, self.intercept_
+
     def _set_coef(self, coef: NDArray[np.float64], intercept: NDArray[np.float64]) -> None:
         """Set `coef_` and `intercept_` from arrays (models, n_features) and (models,)."""
         raise AttributeError("each model sets its coefficients in its own shape")

@@ -15,7 +15,7 @@ from dplr.bounds.declared import Bounds, as_bounds, codebook_of
 from dplr.estimators._base import PrivateLinearModel
 from dplr.estimators._declared import estimator
 from dplr.fitting.release import FitInput
-from dplr.rows import FROM_DATA, LabelRule
+from dplr.rows import FROM_DATA, LabelRule, declared_classes
 
 
 @estimator
@@ -29,7 +29,9 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts.
     classes_ : ndarray of shape (n_classes,)
-        Labels, sorted. With two of them, `coef_` is for ``classes_[1]``.
+        Labels, sorted, as scikit-learn has them: columns of predictions are in this order.
+    outcome_ : object
+        With two labels the one that `coef_`, tables and ratios are about, the second as declared; None with more.
     """
 
     classes: Any = None
@@ -86,7 +88,8 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
         Returns
         -------
         ndarray of shape (n_rows,) or (n_rows, n_classes)
-            Margins, positive for ``classes_[1]``. With more than two classes there is one column per class.
+            Margins, positive for ``classes_[1]``, so those of `coef_` with the other sign where `outcome_` is
+            ``classes_[0]``. With more than two classes there is one column per class.
 
         Raises
         ------
@@ -99,7 +102,8 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
         -------
         A prediction is a function of the released model and of its own row. It is as private as that row.
         """
-        return self._margins(X)
+        margins = self._margins(X)
+        return -margins if self._turned else margins
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict labels.
@@ -126,14 +130,34 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
         -------
         A prediction is a function of the released model and of its own row. It is as private as that row.
         """
-        margins = self._margins(X)
+        margins = self.decision_function(X)
         best = (margins > 0).astype(np.intp) if margins.ndim == 1 else margins.argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     def _name_target(self, ready: FitInput) -> None:
         self.target_name_: str | None = ready.name
         if ready.intake.labels:
-            self.classes_: NDArray[Any] = ready.intake.labels.classes
+            self._set_labels(ready.intake.labels.classes)
+
+    def _set_labels(self, classes: NDArray[Any]) -> None:
+        """The labels: two of them in the order in which they were declared."""
+        self.classes_: NDArray[Any] = np.sort(classes)  # which scikit-learn's scorers take for granted
+        self.outcome_: Any = classes[1].item() if len(classes) == 2 else None
+
+    @property
+    def _turned(self) -> bool:
+        """Whether `coef_` is about the first of the sorted labels."""
+        return len(self.classes_) == 2 and bool(self.outcome_ == self.classes_[0])
+
+    @property
+    def _decision(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Coefficients and intercepts of `decision_function`."""
+        return (-self.coef_, -self.intercept_) if self._turned else (self.coef_, self.intercept_)
+
+    @property
+    def _labels(self) -> NDArray[Any]:
+        """The labels in the order of the fit: two as declared."""
+        return self.classes_[::-1] if self._turned else self.classes_
 
     def _set_coef(self, coef: NDArray[np.float64], intercept: NDArray[np.float64]) -> None:
         self.coef_ = coef
@@ -141,8 +165,11 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
 
     def _label_rule(self, bounds: Bounds | None) -> LabelRule:
         in_bounds = bounds.target_classes() if bounds is not None else None
-        if self.classes is not None and in_bounds is not None and (self._reads or set(self.classes) != set(in_bounds)):
-            raise ValueError(sentence("classes", f"must agree with the bounds, {in_bounds}", self.classes))
+        if self.classes is not None and in_bounds is not None:
+            own = self.classes if self._reads else declared_classes(self.classes).tolist()
+            if own != declared_classes(in_bounds).tolist():
+                remedy = "The second of two is what the model is about: declare them once, or in one order."
+                raise ValueError(sentence("classes", f"must agree with the bounds, {in_bounds}", self.classes, remedy))
         if bounds is not None and bounds.threshold is not None:
             return LabelRule(threshold=bounds.threshold)
         return LabelRule(in_bounds if self.classes is None else self.classes)

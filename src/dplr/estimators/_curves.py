@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from dplr._kit.validation import sentence
+from dplr.estimators._heading import target_of
 from dplr.estimators._monotone import monotone
 from dplr.fitting.release import Record
 from dplr.inference.intervals import check_level, intervals
@@ -73,15 +74,16 @@ class HasCurves:
         points = self._along_columns()
         coefs = np.atleast_2d(np.asarray(getattr(self, "coef_"), np.float64))  # noqa: B009  set by a fit
         labels = [str(label) for label in self.classes_.tolist()] if len(coefs) > 1 else [""]  # type: ignore[attr-defined]
+        about = "" if getattr(self, "outcome_", None) is None else target_of(self)
         subject = None if level is None or obstacle else self._subject(None)  # type: ignore[attr-defined]
         every: list[ColumnCurve] = []
         for k, (label, coef) in enumerate(zip(labels, coefs, strict=True)):
             bands = None if subject is None or level is None else bands_of(subject, subject.equations[k], names, level)
             every += curves_of(points, coef, label, bands)
         if subject is None:
-            return Curves(ordered(every), words_of(self.privacy_.estimand))  # type: ignore[attr-defined]
+            return Curves(ordered(every), words_of(self.privacy_.estimand, about))  # type: ignore[attr-defined]
         words = f"Bands: {level:.0%} confidence intervals, each by itself."
-        return Curves(ordered(every), words_of(subject.equations[0].reading.estimand), words)
+        return Curves(ordered(every), words_of(subject.equations[0].reading.estimand, about), words)
 
     def _along_columns(self) -> list[Points]:
         """The places of every number that the model has."""

@@ -82,8 +82,8 @@ def notes_of_target(loss: Loss, target: tuple[float, float] | None, unit: Unit) 
 def target_of(fitted: Any) -> str:
     """The target, or the label that the model is about."""
     target = fitted.target_name_ or "y"
-    labels = np.asarray(getattr(fitted, "classes_", ()))
-    return f"{target} = {labels[1]}" if len(labels) == 2 else str(target)
+    outcome = getattr(fitted, "outcome_", None)
+    return str(target) if outcome is None else f"{target} = {outcome}"
 
 
 def drowned(fitted: Any) -> tuple[str, ...]:

@@ -75,7 +75,9 @@ class LogisticRegression(PrivateClassifier):
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts.
     classes_ : ndarray of shape (n_classes,)
-        Labels, sorted. With two of them, `coef_` is for ``classes_[1]``.
+        Labels, sorted, as scikit-learn has them: columns of predictions are in this order.
+    outcome_ : object
+        With two labels the one that `coef_`, tables and ratios are about, the second as declared; None with more.
 
     Privacy
     -------
@@ -176,5 +178,5 @@ class LogisticRegression(PrivateClassifier):
         return np.asarray(log_softmax(log_expit(log_odds), axis=1))
 
     def _log_odds(self, X: Any) -> NDArray[np.float64]:
-        margins = self._margins(X)
+        margins = self.decision_function(X)
         return self._record.link.log_odds(margins)

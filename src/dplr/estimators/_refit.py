@@ -60,7 +60,8 @@ def refit(
         public=fitted.public,
         aim=AIMS[0],  # the mechanism has its options already
     )
-    for name in ("n_features_in_", "feature_names_in_", "classes_", "target_name_", "_weight_column", "_searched"):
+    columns_and_labels = ("n_features_in_", "feature_names_in_", "classes_", "outcome_", "target_name_")
+    for name in (*columns_and_labels, "_weight_column", "_searched"):
         if hasattr(fitted, name):
             setattr(model, name, getattr(fitted, name))
     coefs = list(mechanism.models_of(plan, parts))

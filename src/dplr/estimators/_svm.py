@@ -34,7 +34,9 @@ class HuberSVC(PrivateClassifier):
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts.
     classes_ : ndarray of shape (n_classes,)
-        Labels, sorted. With two of them, `coef_` is for ``classes_[1]``.
+        Labels, sorted, as scikit-learn has them: columns of predictions are in this order.
+    outcome_ : object
+        With two labels the one that `coef_`, tables and ratios are about, the second as declared; None with more.
 
     Privacy
     -------

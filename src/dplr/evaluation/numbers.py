@@ -27,7 +27,7 @@ class NumberEvaluation(Evaluation):
     n_rows : int or None
         Public number of records or persons, or a declared reference; None for neither.
     classes : tuple
-        Labels, sorted; empty for numbers.
+        Labels, two of them as declared, the second one positive; more sorted; empty for numbers.
     in_sample : bool
         Whether the model was fitted to these rows: then all measures flatter it.
     level : float

@@ -146,7 +146,7 @@ class PairScorer:
     def labels(self, y: Target) -> Labels | None:
         """The labels of some rows, which both models name alike."""
         labels, of_b = self.a.labels(y), self.b.labels(y)
-        if labels is not None and of_b is not None and labels.classes.tolist() != of_b.classes.tolist():
+        if labels is not None and of_b is not None and set(labels.classes.tolist()) != set(of_b.classes.tolist()):
             rule = f"must decide among the labels of model, {labels.classes.tolist()}"
             raise ValueError(sentence("against", rule, of_b.classes.tolist(), "Evaluate each in a release of its own."))
         return labels
@@ -187,7 +187,7 @@ class PairEvaluation(Evaluation):
     n_rows : int or None
         Public number of records or persons, or a declared reference; None for neither.
     classes : tuple
-        Labels, sorted; empty for numbers.
+        Labels, two of them as declared, the second one positive; more sorted; empty for numbers.
     in_sample : bool
         Whether the model was fitted to these rows: then all measures flatter it.
     level : float

@@ -114,7 +114,8 @@ def evaluate(
     against : estimator, callable, array or None, default=None
         A second public model, or its answers: the release then says how much better it is than `model` on these rows.
     classes : sequence or None, default=None
-        Public labels, where the model does not name them; None then means 0 and 1, or False and True.
+        Public labels, where the model does not name them, in the order of the columns of an array; None then means 0
+        and 1, or False and True. The second of two is positive.
     target_bounds : (float, float) or None, default=None
         Public bounds of a numeric target; None takes those that a model of dplr declares. Target and predictions are
         clipped to them.

@@ -65,7 +65,7 @@ class Scorer:
     call : a batch of rows -> its answers; None where they are an array beside the rows.
     array : answers of all rows; None for a model.
     rule : for labels; None for numbers.
-    classes : labels that the model names; None where it names none.
+    classes : labels of the columns of probabilities; None where neither the model nor a declaration names them.
     bounds : of a numeric target; None for labels.
     """
 
@@ -86,7 +86,7 @@ class Scorer:
         if self.rule is None:
             return None
         labels = self.rule.of(y)
-        if self.classes is not None and labels.classes.tolist() != list(self.classes):
+        if self.classes is not None and set(labels.classes.tolist()) != set(self.classes):
             rule = f"must be those of the model, {list(self.classes)}"
             raise ValueError(sentence("classes", rule, labels.classes.tolist()))
         return labels
@@ -106,15 +106,22 @@ class Scorer:
         answers = self.array[at] if self.call is None else self.call(rows)
         if self.answer is Answer.DECISIONS:
             assert self.rule is not None
-            codes = codes_of(self.rule.of(as_target(answers)))
-            return _checked(codes, (count,))
+            assert labels is not None
+            own = self.rule.of(as_target(answers))
+            codes = _checked(codes_of(own), (count,))
+            if own.classes.tolist() == labels.classes.tolist():
+                return codes
+            places = [labels.classes.tolist().index(label) for label in own.classes.tolist()]
+            return np.array([*places, len(places)], np.float64)[codes.astype(np.intp)]
         if labels is None:
             numbers = as_target(np.ravel(answers) if isinstance(answers, np.ndarray) else answers).as_float()
             return finite(_checked(numbers, (count,)))
-        k, values = len(labels.classes), _probabilities(_floats(answers))
-        if k == 2:
+        names, values = labels.classes.tolist(), _probabilities(_floats(answers))
+        if values.ndim == 2 and self.classes is not None and values.shape[1] == len(names):
+            values = values[:, [self.classes.index(name) for name in names]]
+        if len(names) == 2:
             return _checked(values[:, 1] if values.ndim == 2 and values.shape[1:] == (2,) else values, (count,))
-        return _checked(values, (count, k))
+        return _checked(values, (count, len(names)))
 
 
 def finite(values: Matrix) -> Matrix:
@@ -172,17 +179,23 @@ def scorer_of(model: Any, classes: Sequence[Any] | None, target_bounds: Any, dec
     if target_bounds is not None:
         raise ValueError(sentence("target_bounds", "must be None for a classifier", target_bounds))
     threshold = None if record is None or record.bounds is None else record.bounds.threshold
-    rule = LabelRule(threshold=threshold) if threshold is not None else LabelRule(
-        classes if classes is not None else None if names is None else np.asarray(names).tolist()
-    )  # fmt: skip
     labels = None if names is None else tuple(np.asarray(names).tolist())
+    own = labels[::-1] if labels is not None and len(labels) == 2 and _outcome_of(model) == labels[0] else labels
+    rule = LabelRule(own if classes is None else classes) if threshold is None else LabelRule(threshold=threshold)
     if not is_model:
         call = model if callable(model) else None
         answer = Answer.DECISIONS if decisions else Answer.PROBABILITIES
-        return Scorer(answer, call, None if call else _array(model), rule, None, None)
+        columns = None if classes is None else tuple(np.asarray(classes).tolist())
+        return Scorer(answer, call, None if call else _array(model), rule, columns, None)
     if decisions or not hasattr(model, "predict_proba"):
         return Scorer(Answer.DECISIONS, model.predict, None, rule, labels, None)
     return Scorer(Answer.PROBABILITIES, model.predict_proba, None, rule, labels, None)
+
+
+def _outcome_of(model: Any) -> Any:
+    """The label that a model of dplr is about, also as the last step of a pipeline or chosen by a search."""
+    model = getattr(model, "best_estimator_", model)
+    return getattr(model.steps[-1][1] if hasattr(model, "steps") else model, "outcome_", None)
 
 
 def _array(model: Any) -> Any:

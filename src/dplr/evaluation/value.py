@@ -43,7 +43,7 @@ class Evaluation(ABC):
     n_rows : int or None
         Public number of records or persons, or a declared reference; None for neither.
     classes : tuple
-        Labels, sorted; empty for numbers.
+        Labels, two of them as declared, the second one positive; more sorted; empty for numbers.
     in_sample : bool
         Whether the model was fitted to these rows: then all measures flatter it.
     level : float
@@ -161,7 +161,14 @@ class Evaluation(ABC):
         cells = {name: _cells(one) for name, one in self.measures.items()}
         lines = [f"  {name:18}{estimate:>12}  {interval}".rstrip() for name, (estimate, interval) in cells.items()]
         warnings = [f"  {text}" for text in alarms(self.privacy_)]
-        return "\n".join([title, *warnings, *lines, f"  {'guarantee':18}{self.privacy_.guarantee}"])
+        facts = [f"  {name:18}{markup.printable(str(fact))}" for name, fact in self._facts]
+        return "\n".join([title, *warnings, *lines, *facts])
+
+    @property
+    def _facts(self) -> list[tuple[str, Any]]:
+        """What measures are about, and the guarantee."""
+        positive = [("positive", self.classes[1])] if "recall" in self.measures else []
+        return [*positive, ("guarantee", self.privacy_.guarantee)]
 
     def _repr_html_(self) -> str:
         """Return the measures for notebooks, what voids the promise first."""
@@ -171,7 +178,7 @@ class Evaluation(ABC):
             self._title("rows of the fit" if self.in_sample else _NEW),
             markup.alarms([*alarms(self.privacy_), *flattery]),
             markup.excerpt(("measure", "estimate", f"{100 * self.level:g} % interval"), rows, "measures"),
-            markup.facts([("guarantee", self.privacy_.guarantee)]),
+            markup.facts(self._facts),
         )
 
 

@@ -15,6 +15,7 @@ from dplr.mechanisms.automatic import AUTO
 from dplr.mechanisms.protocol import AIMS, MechanismLike
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import Loss, known_loss
+from dplr.rows import declared_classes
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -72,6 +73,8 @@ def public_facts(
         raise ValueError(sentence("n_features", "is required without bounds", None))
     loss = known_loss(model)
     classes = codebook.target_classes() if codebook is not None and loss.classification else None
+    if classes is not None:
+        classes = tuple(declared_classes(classes).tolist())
     unit = UnitDeclaration.of(person, declared).unit()
     return PublicFacts(
         loss=loss,

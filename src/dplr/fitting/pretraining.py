@@ -58,11 +58,18 @@ class PublicData:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PublicModel:
-    """Coefficients in the user's units, and the guarantee under which they were released, if any."""
+    """Coefficients in the user's units, the guarantee under which they were released, if any, and their label."""
 
     coef: NDArray[np.float64]
     intercept: float
     promise: str = ""
+    outcome: Any = None
+
+    def about(self, classes: Sequence[Any] | None) -> PublicModel:
+        """The coefficients for the second of these labels: a fitted model may be about the first."""
+        if classes is None or len(classes) != 2 or self.outcome is None or self.outcome != classes[0]:
+            return self
+        return replace(self, coef=-self.coef, intercept=-self.intercept, outcome=classes[1])
 
 
 Public = PublicData | PublicModel
@@ -144,7 +151,9 @@ def read_public(
         if getattr(public, "ranges_", None):
             remedy = 'It is no linear model beyond them: fit it with a spec that has ranges="off".'
             raise ValueError(sentence("public", "must have no ranges of its own", public.ranges_, remedy))
-        return _read_model((public.coef_, public.intercept_), n_features, fit_intercept, _promise(public))
+        read = _read_model((public.coef_, public.intercept_), n_features, fit_intercept, _promise(public))
+        labels = np.asarray(getattr(public, "classes_", ())).tolist()
+        return replace(read, outcome=getattr(public, "outcome_", labels[1] if len(labels) == 2 else None))
     if hasattr(public, "get_params"):
         remedy = "Fit it; where it is cloned, as in cross-validation, give (est.coef_, est.intercept_)."
         raise ValueError(sentence("public", "must be a linear model that is fitted", type(public).__name__, remedy))
@@ -169,11 +178,13 @@ def start(
     Parameters
     ----------
     problem, prep : of the private fit.
-    classes : the two labels; None for a numeric target, or to take them from the public data.
+    classes : the two labels, the second of which the model is about; None for a numeric target, or to take them,
+        sorted, from the public data.
     """
     if isinstance(public, PublicData):
         w0 = tuple(_minimiser(public, problem, prep, classes).tolist())
         return w0, (f"public data of {len(public.y)} rows, where the fit starts: they are {DISJOINT}",)
+    public = public.about(classes)
     with np.errstate(over="ignore", invalid="ignore"):
         w0 = prep.from_user_units(public.coef, public.intercept)
     if not np.isfinite(w0).all():
@@ -254,7 +265,7 @@ def _two_labels(y: NDArray[Any]) -> list[Any]:
     labels = list(dict.fromkeys(y.tolist()))
     if len(labels) != 2:
         raise ValueError(sentence("public", "must hold two labels", labels[:3]))
-    return labels
+    return sorted(labels)
 
 
 def _promise(model: Any) -> str:

@@ -16,6 +16,7 @@ from dplr.bounds.units import KEYS, UnitColumns
 from dplr.model_file.readers import choice, either, integer, label, label_list, list_of, number, table, text
 from dplr.model_file.statement import plain
 from dplr.model_file.strict_json import refuse
+from dplr.rows import declared_classes
 
 _TYPES = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
@@ -126,17 +127,17 @@ def write_classes(classes: NDArray[Any]) -> dict[str, Any]:
 
 
 def read_classes(where: str, value: Any) -> NDArray[Any]:
-    """The labels, different and sorted, in an array of their type."""
+    """The labels, different, and sorted where they are more than two, in an array of their type."""
     values = _CLASSES(where, value)
     labels = values["labels"]
     try:
         with np.errstate(over="ignore"):
             classes = np.array(labels, dtype=values["type"])
-        same = classes.tolist() == labels and np.array_equal(np.unique(classes), classes)
+        same = classes.tolist() == labels and declared_classes(labels).tolist() == labels
     except (ValueError, TypeError, OverflowError):
         same = False
     if not same or [type(label) for label in classes.tolist()] != [type(label) for label in labels]:
-        refuse(f"{where}.labels", f"must be different labels of type {values['type']}, sorted", labels)
+        refuse(f"{where}.labels", f"must be different labels of type {values['type']}, more than two sorted", labels)
     return classes
 
 

@@ -65,7 +65,7 @@ def blocks_of(statement: PrivacyStatement) -> dict[str, Any]:
 def evaluation_of(fields: dict[str, Any], fitted: Any, statement: PrivacyStatement) -> Evaluation:
     """The evaluation, whose fields fit each other, the model, and the statement of both."""
     where, grid, own = "model.evaluation", fields["grid"], fields["statement"]
-    names = tuple(fitted.classes_.tolist()) if hasattr(fitted, "classes_") else ()
+    names = tuple(fitted._labels.tolist()) if hasattr(fitted, "classes_") else ()
     _check_grid(f"{where}.grid", grid, scorer_of(fitted, None, None, False).grid(len(names), 1.0, 1.0, ()))
     counted, replaced = is_counted(own.neighbouring, own.unit), own.neighbouring is Neighbouring.REPLACE_ONE
     blocks = grid.blocks(counted)

@@ -21,7 +21,7 @@ from dplr.privacy.gaussian import SMALLEST_MU, gaussian_eps
 from dplr.privacy.guarantees import Gaussian
 from dplr.privacy.statement import EVALUATION, PrivacyStatement, Release
 from dplr.problem.problem import Problem
-from dplr.rows import FROM_DATA
+from dplr.rows import FROM_DATA, declared_classes
 
 # Of a sum of shares.
 _ROUNDED = 1 + 2.0**-40
@@ -90,9 +90,12 @@ def check_labels(fitted: Any, values: dict[str, Any], bounds: Bounds | None) -> 
     if classes is None:
         return
     in_bounds = bounds.target_classes() if bounds is not None else None
-    for declared in (fitted.classes, in_bounds):
-        if declared not in (None, FROM_DATA) and np.unique(np.asarray(declared)).tolist() != classes.tolist():
+    every = [declared for declared in (fitted.classes, in_bounds) if declared not in (None, FROM_DATA)]
+    for declared in every:
+        if declared_classes(declared).tolist() != classes.tolist():
             refuse("model.classes.labels", f"must be the declared ones, {describe(list(declared))}", classes.tolist())
+    if not every and not np.array_equal(np.sort(classes), classes):
+        refuse("model.classes.labels", "must be sorted where nobody declared them", classes.tolist())
 
 
 def check_names(fitted: Any, values: dict[str, Any], prep: Prep) -> None:

@@ -183,7 +183,7 @@ def values_of(fitted: Any) -> dict[str, Any]:
             "half_width": record.prep.geometry.half_width,
             "n_rows": problem.n_rows,
             "start": None if problem.w0 is None else [float(coef) for coef in problem.w0],
-            "classes": write_classes(fitted.classes_) if hasattr(fitted, "classes_") else None,
+            "classes": write_classes(fitted._labels) if hasattr(fitted, "classes_") else None,
             "coef": np.atleast_2d(fitted.coef_).tolist(),
             "intercept": np.atleast_1d(fitted.intercept_).tolist(),
             "statement": write_statement(fitted.privacy_),
@@ -298,7 +298,7 @@ def _set_model(fitted: Any, values: dict[str, Any], prep: Prep) -> None:
         refuse("model.intercept", "must be 0 without an intercept", values["intercept"])
     fitted._set_coef(coef, intercept)
     if classes is not None:
-        fitted.classes_ = classes
+        fitted._set_labels(classes)
     if "weight_column" in values:
         fitted._weight_column = values["weight_column"]
     if "monotone" in values:

@@ -105,7 +105,7 @@ def read_model(est: Any) -> Model:
         names=names,
         coef=coef,
         intercept=np.broadcast_to(np.asarray(est.intercept_, dtype=np.float64), coef.shape[:1]),
-        labels=tuple(classes if len(coef) > 1 else classes[-1:]),
+        labels=tuple(classes if len(coef) > 1 else [str(getattr(est, "outcome_", label)) for label in classes[-1:]]),
         ranges=_ranges(_bounds_of(est), names),
         released=getattr(est, "ranges_", {}),
         statement=statement,

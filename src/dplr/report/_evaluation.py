@@ -52,4 +52,5 @@ def evaluation_words(evaluation: Evaluation | None) -> list[str]:
         where = "These rows were not used for the fit, as whoever published this page declares."
     rows = "" if evaluation.n_rows is None else f" on {evaluation.n_rows:,} {evaluation.privacy_.unit.many}"
     measured = f"The model was evaluated{rows}, in a release with noise: {evaluation.privacy_.guarantee}. {where}"
-    return [measured, "Every interval counts both the sample and the noise."]
+    positive = f"“{printable(evaluation.classes[1], 60)}” counts as positive. " if len(evaluation.classes) == 2 else ""
+    return [measured, f"{positive}Every interval counts both the sample and the noise."]

@@ -180,7 +180,7 @@ def _pictures_of_curves(est: Any, model: Model) -> list[tuple[str, str]]:
     drawn = []
     for place, name in enumerate([name for name in curves.importance() if name in names][:_PICTURED_CURVES]):
         shown = printable(name, _LONGEST)
-        caption = f"{shown}: {curves.estimand.lower()} less its mean over the bounds.{bands}"
+        caption = f"{shown}: {curves.estimand[:1].lower()}{curves.estimand[1:]} less its mean over the bounds.{bands}"
         draw = functools.partial(draw_column, curves=[curve for curve in curves if curve.column == name])
         drawn.append((inline_svg(draw, f"curve{place}", caption, _CURVE_HEIGHT), caption))
     return drawn

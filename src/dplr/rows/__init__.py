@@ -10,7 +10,7 @@ from __future__ import annotations
 from dplr.rows.array.rows import ArrayRows, check_shapes
 from dplr.rows.base import Rows
 from dplr.rows.faults import BoundsNotice, FaultyRows, explained, other_values, warn_narrow
-from dplr.rows.labels import FROM_DATA, LabelRule, Labels, above
+from dplr.rows.labels import FROM_DATA, LabelRule, Labels, above, declared_classes
 from dplr.rows.labels import resolve as resolve_labels
 from dplr.rows.persons import PersonCounts, class_factors, look_alikes, row_weights
 from dplr.rows.predictors import encoded, predictors, warn_of_new
@@ -50,6 +50,7 @@ __all__ = [
     "check_unmasked",
     "chosen",
     "class_factors",
+    "declared_classes",
     "encoded",
     "every",
     "explained",

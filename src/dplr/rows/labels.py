@@ -27,7 +27,7 @@ class Labels:
 
     Attributes
     ----------
-    classes : (k,) sorted.
+    classes : (k,) two in the order in which they were declared: a model is about the second; sorted otherwise.
     y : (n,) numbers that stand for the labels: the values themselves, or positions in `classes`, where `len(classes)`
         is a value that is not a label.
     codes : the numbers that stand for two classes.
@@ -79,7 +79,7 @@ def resolve(y: Target, declared: Sequence[Any] | str | None) -> Labels:
     if isinstance(declared, str) and declared == FROM_DATA:
         return _from_data(y)
     if declared is not None:
-        classes = _declared_classes(declared)
+        classes = declared_classes(declared)
         return _encoded(y, classes, f"the labels {classes.tolist()}, declared")
     if y.kind == BOOL:
         return replace(_encoded(y, np.array([False, True]), "y is True or False, by convention"), conventional=True)
@@ -132,8 +132,8 @@ def _from_data(y: Target) -> Labels:
     return _encoded(y, classes, f"the labels {classes.tolist()}, TAKEN FROM THE DATA")
 
 
-def _declared_classes(declared: Sequence[Any] | str) -> NDArray[Any]:
-    """The labels sorted, as scikit-learn's scorers expect them."""
+def declared_classes(declared: Sequence[Any] | str) -> NDArray[Any]:
+    """Two labels in their order, of which a model is about the second; more of them sorted, each with a model."""
     listed = is_listed(declared) or getattr(declared, "ndim", 0) == 1
     values = list(declared) if listed else []
     text = [isinstance(value, str) for value in values]
@@ -142,7 +142,7 @@ def _declared_classes(declared: Sequence[Any] | str) -> NDArray[Any]:
     classes = np.unique(np.asarray(values))
     if not 2 <= len(values) == len(classes) or (classes.dtype.kind == "f" and not np.isfinite(classes).all()):
         raise ValueError(sentence("classes", "must be two different labels, or more", declared))
-    return classes
+    return classes if len(classes) > 2 else np.asarray(values)
 
 
 def _encoded(y: Target, classes: NDArray[Any], assumption: str) -> Labels:
@@ -163,7 +163,8 @@ def _positions(y: Target, classes: NDArray[Any]) -> NDArray[Any]:
         return np.fromiter((lookup.get(key, unknown) for key in keys), np.int64, len(y))
     codes = np.array(_codes(classes))
     values = y.as_float()
-    nearest = np.minimum(np.searchsorted(codes, values), unknown - 1)
+    order = np.argsort(codes)
+    nearest = order[np.minimum(np.searchsorted(codes, values, sorter=order), unknown - 1)]
     return np.where(codes[nearest] == values, nearest, unknown)
 
 

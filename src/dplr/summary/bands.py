@@ -37,6 +37,8 @@ class PredictionIntervals:
         Whether the interval is about the mean of all such rows, or about one new row.
     level : float
         Of each interval.
+    about : str
+        The target and the label whose probability it is, such as "y = yes"; empty for numbers.
 
     Privacy
     -------
@@ -59,6 +61,7 @@ class PredictionIntervals:
     high: Matrix
     kind: str
     level: float
+    about: str = ""
 
     def to_frame(self) -> Any:
         """Return a pandas data frame, one row per prediction.
@@ -126,7 +129,8 @@ def _bands(
             estimate, low, high = np.exp(estimate), np.exp(low), np.exp(high)
         estimate = np.clip(estimate, *target)
         low, high = (np.where(np.isfinite(end), np.clip(end, *target), end) for end in (low, high))
-    return PredictionIntervals(estimate, low, high, kind, level)
+    about = equation.label or subject.facts["target"] if estimand is Estimand.LOG_ODDS else ""
+    return PredictionIntervals(estimate, low, high, kind, level, about)
 
 
 def _deviation(subject: Subject, equation: Equation, level: float) -> float:

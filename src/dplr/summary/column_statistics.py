@@ -32,9 +32,9 @@ _NO_MEANS = "without an intercept the means of the columns are not among the rel
 _NO_BOUNDS = "the columns have no bounds of their own, so that nobody knows how their variances scatter"
 _DIGITS, _INFLATION_DIGITS = 20, 3  # decimals at most
 _ABOUT = {
-    Estimand.LOG_ODDS: "The derivative of the probability by the column, averaged over rows: log odds times the mean "
-    "of p(1 - p), also for flags and levels. Intervals are products of those of the two: the delta method, with the "
-    "correlation of their errors that is worst.",
+    Estimand.LOG_ODDS: "The derivative of the probability of {} by the column, averaged over rows: log odds times the "
+    "mean of p(1 - p), also for flags and levels. Intervals are products of those of the two: the delta method, with "
+    "the correlation of their errors that is worst.",
     Estimand.PROBABILITY: "The model is linear in the probability: its coefficients are the marginal effects.",
     Estimand.MEAN: "The model is linear in the mean: its coefficients are the marginal effects.",
     Estimand.LOCATION: "The model is linear in the robust location: its coefficients are the marginal effects.",
@@ -175,14 +175,14 @@ def marginal_effects(subject: Subject, level: float, effect_bound: float | None)
     if estimand is not Estimand.LOG_ODDS:
         obstacle = _NO_RATES if estimand is Estimand.LOG_RATE else ""
         return _scaled(subject, EFFECTS, level, effect_bound, lambda equation, place: None, _ABOUT[estimand], obstacle)
+    about = _ABOUT[estimand].format("each class" if len(subject.equations) > 1 else subject.facts["target"])
     reading = subject.equations[0].reading
     obstacle = _WEIGHTED if subject.weighted else "" if constant else _NO_CONSTANT
     obstacle = obstacle or (_NO_COUNT if reading.n_rows is None else "")
     obstacle = obstacle or (_FAR if all(equation.reading.far for equation in subject.equations) else "")
     slopes = {id(equation): mean_slope(equation.reading, level) for equation in subject.equations if not obstacle}
     return _scaled(
-        subject, EFFECTS, level, effect_bound, lambda equation, place: slopes[id(equation)], _ABOUT[estimand],
-        obstacle,
+        subject, EFFECTS, level, effect_bound, lambda equation, place: slopes[id(equation)], about, obstacle,
     )  # fmt: skip
 
 

@@ -321,9 +321,10 @@ def ordered(curves: Sequence[ColumnCurve]) -> tuple[ColumnCurve, ...]:
     return tuple(sorted(curves, key=lambda curve: -largest[curve.column]))
 
 
-def words_of(estimand: Estimand | None) -> str:
-    """The quantity of a curve's values."""
-    return "Effect on the " + ("score" if estimand in (None, Estimand.MARGIN) else str(estimand).replace("-", " "))
+def words_of(estimand: Estimand | None, label: str) -> str:
+    """The quantity of a curve's values, and the label that it is about, if any."""
+    quantity = "score" if estimand in (None, Estimand.MARGIN) else str(estimand).replace("-", " ")
+    return f"Effect on the {quantity}{label and f' of {label}'}"
 
 
 def _knots(column: Numeric, narrow: Matrix | None) -> tuple[Matrix, Matrix]:

@@ -82,8 +82,10 @@ class Ratio:
 
     Attributes
     ----------
-    name, label : str
+    name : str
         Of the line of the table.
+    label : str
+        The class of the line; with two labels target and label, such as "y = yes", or else the target.
     step : float
         By how much the column grows, in the user's units.
     estimate, low, high : float
@@ -256,7 +258,8 @@ class Summary:
         if unknown := set(steps or ()) - {line.name for line in lines}:
             rule = f"must name columns of the table: {', '.join(line.name for line in lines)}"
             raise ValueError(sentence("steps", rule, ", ".join(map(str, sorted(unknown, key=str)))))
-        return tuple(_ratio(line, float((steps or {}).get(line.name, 1.0))) for line in lines)
+        steps, target = steps or {}, self.facts["target"]
+        return tuple(_ratio(line, float(steps.get(line.name, 1.0)), line.label or target) for line in lines)
 
     def __str__(self) -> str:
         """Return the first coefficients, and what to do next, in at most 15 lines."""
@@ -387,9 +390,9 @@ class Summary:
         return pandas().DataFrame(render.records(self)).set_index("name")
 
 
-def _ratio(line: Line, step: float) -> Ratio:
+def _ratio(line: Line, step: float, label: str) -> Ratio:
     low, high = sorted((step * line.low, step * line.high)) if step else (0.0, 0.0)
-    return Ratio(line.name, line.label, step, _exp(step * line.estimate), _exp(low), _exp(high))
+    return Ratio(line.name, label, step, _exp(step * line.estimate), _exp(low), _exp(high))
 
 
 def _exp(value: float) -> float:

@@ -26,9 +26,10 @@ class Exports:
 
             Step `model` is `LogisticRegression`, `LinearSVC`, or `LinearRegression` inside a
             `TransformedTargetRegressor` that clips to the bounds of the target, with the same `coef_`, `intercept_` and
-            `classes_` in the user's units. With more than two classes, logistic regression becomes a
-            `OneVsRestClassifier` of `LogisticRegression`. Where margins are not log odds (link.md), steps `margins`,
-            with the coefficients, and `terms` stand before `model`, whose decision function is the log odds.
+            `classes_` in the user's units; its coefficients are about ``classes_[1]``, as everywhere in scikit-learn,
+            so with the other sign where `outcome_` is ``classes_[0]``. With more than two classes, logistic regression
+            becomes a `OneVsRestClassifier` of `LogisticRegression`. Where margins are not log odds (link.md), steps
+            `margins`, with the coefficients, and `terms` stand before `model`, whose decision function is the log odds.
 
         Raises
         ------
@@ -75,7 +76,8 @@ class Exports:
         Parameters
         ----------
         output : {"prediction", "margin", "probability"}, default="prediction"
-            `"margin"` is the decision function of a classifier, and `"probability"` is for logistic regression.
+            `"margin"` is the decision function of a classifier, positive for ``classes_[1]``, and `"probability"` is
+            for logistic regression.
         table : str, sequence of str or None, default=None
             A table, or its schema and name. Then the result is a SELECT that computes every sum once.
         keep : sequence of str, default=()
@@ -91,7 +93,7 @@ class Exports:
         -------
         str or dict
             One expression; by label for probabilities, and for margins of more than two classes. With `table` the text
-            of a SELECT, with columns such as "prediction" or "probability of yes".
+            of a SELECT, with columns such as "prediction", "probability of yes" or "margin of yes".
 
         Raises
         ------

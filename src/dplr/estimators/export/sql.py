@@ -79,7 +79,8 @@ _LARGEST_LOG = 700.0
 def margins_of(fitted: Any, columns: Sequence[str], quotes: Quotes) -> list[str]:
     """An expression for the sum of each model, NULL where dplr refuses a row."""
     prep, names = fitted._record.prep, [quotes.name(name) for name in columns]
-    models = zip(np.atleast_2d(fitted.coef_).tolist(), np.atleast_1d(fitted.intercept_).tolist(), strict=True)
+    every, intercepts = fitted._decision
+    models = zip(np.atleast_2d(every).tolist(), np.atleast_1d(intercepts).tolist(), strict=True)
     if prep.layout is None:
         return [_in_ball(names, coef, intercept) for coef, intercept in models]
     parts = parts_of(prep)
@@ -118,6 +119,8 @@ def query_of(fitted: Any, output: str, columns: Sequence[str], quotes: Quotes, t
     expressions = margins_of(fitted, columns, quotes)
     names = {label: output if label is None else f"{output} of {label}" for label in
              outputs_of(fitted, output, expressions, quotes)}  # fmt: skip
+    if output == "margin" and None in names and hasattr(fitted, "classes_"):
+        names[None] = f"{output} of {fitted.classes_[1]}"
     clashes = [name for name in keep if not isinstance(name, str) or name in names.values()]
     if isinstance(keep, str) or clashes or len(set(keep)) < len(keep):
         rule = f"must be a list that names columns once, and none of {', '.join(names.values())}"

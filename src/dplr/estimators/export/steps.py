@@ -276,9 +276,9 @@ def _frame(columns: dict[Any, Any]) -> Any:
 
 def _model(fitted: Any) -> Any:
     """The last step, filled with the released numbers."""
-    state = {"coef_": fitted.coef_, "intercept_": fitted.intercept_}
+    state = dict(zip(("coef_", "intercept_"), fitted._decision, strict=True))
     if fitted._plain == LogisticRegression.__name__ and is_several(fitted.classes_):
-        return _one_vs_rest(fitted, fitted.coef_, fitted.intercept_)
+        return _one_vs_rest(fitted, *fitted._decision)
     model = _filled(
         _MODELS[fitted._plain](fit_intercept=fitted._record.plan.problem.geometry.intercept > 0), fitted, **state
     )
@@ -303,7 +303,8 @@ def _terms(fitted: Any) -> list[tuple[str, Any]]:
 
     The margins themselves, then differences of each of two functions at the margins and at their negatives.
     """
-    link, coef, intercept = fitted._record.link, np.atleast_2d(fitted.coef_), np.atleast_1d(fitted.intercept_)
+    link, coef, intercept = fitted._record.link, *(np.atleast_1d(part) for part in fitted._decision)
+    coef = np.atleast_2d(coef)
     models = len(coef)
     line = {"c": np.array([intercept, np.ones(models)]), "tensor": False}
     product = _product(np.array(coef.T))
