@@ -178,6 +178,7 @@ CLIENTS = {  # and whether they fit folds
     "folds": (lambda model: cross_validate(model, X, Y, cv=KFold(2, shuffle=True), return_estimator=True), True),
     "a search's last fit": (lambda model: [GridSearchCV(model, {"l2": [0.1]}, cv=KFold(2)).fit(X, Y)], False),
     "a stack": (lambda model: [stack(model, KFold(2, shuffle=True), last=model)()], True),
+    "a stack, folds by position": (lambda model: [stack(model, None, last=clone(model))()], True),
     "a stack that was fitted before": (lambda model: [stack(model.fit(X, Y), "prefit", last=clone(model))()], False),
     "a chain": (lambda model: RegressorChain(model, cv=KFold(2)).fit(X, TWO).estimators_, True),
     "a chain without folds": (lambda model: RegressorChain(model).fit(X, TWO).estimators_, False),
