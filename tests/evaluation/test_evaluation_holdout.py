@@ -222,6 +222,17 @@ def test_a_fault_in_any_row_is_refused_before_anything_is_paid(fault, mechanism,
     assert {entry.state for entry in ledger.entries()} <= {"refunded"}
 
 
+@pytest.mark.parametrize("mechanism", ["objective", "output"])
+def test_too_many_rows_are_refused_before_the_split_is_drawn(mechanism, entropy):
+    """How many of the rows are fitted is secret: 16 times 21 of 480 may be, or not."""
+    options = {"mechanism": mechanism, "neighbouring": "add_remove", "n_rows": 30, "holdout": 0.3, "eps": 1.0,
+               "bounds": dplr.Bounds([(0, 1)])}  # fmt: skip
+    for _ in range(8):
+        with pytest.raises(ValueError, match="must be at least a 16th"):
+            dplr.fit(np.linspace(0, 1, 480)[:, np.newaxis], np.arange(480) % 2, **options)
+    assert entropy.bytes == 0  # the split was not drawn either
+
+
 def test_warnings_are_of_all_rows_and_come_once(rows):
     """What one part holds would tell who is in it."""
     X, y = rows[0].copy(), rows[1]
