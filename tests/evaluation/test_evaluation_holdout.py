@@ -114,6 +114,8 @@ def test_the_split_is_secret(rows):
     X, y = rows
     models = [dplr.fit(X, y, bounds=BOUNDS, mechanism="fm", eps=math.inf, holdout=0.5) for _ in range(2)]
     assert (models[0].coef_ != models[1].coef_).all()
+    assert models[0].privacy_ == models[1].privacy_
+    assert models[0].evaluation_.privacy_ == models[1].evaluation_.privacy_
     alone = dplr.fit(X, y, bounds=BOUNDS, mechanism="fm", eps=math.inf)
     alone.evaluation_ = alone.evaluate(X, y, eps=1.0, in_sample=True)
     assert held(models[0]) == held(alone)
