@@ -329,5 +329,5 @@ def test_every_block_that_the_package_states_is_of_a_release_here():
     for name in PRIVATE:
         reached |= plans(mechanisms.SHORTHANDS[name].kind)[1]
     missing = {places[place] for place in places} - {places[place] for place in reached if place in places}
-    assert missing == {("merging.py", 100)}  # sums of released blocks: no noise is drawn
+    assert [name for name, _ in missing] == ["merging.py"]  # sums of released blocks: no noise is drawn
     assert len({*places.values()}) > 10

@@ -154,7 +154,7 @@ class Source:
 
     def below(self, bound: int) -> int:
         """Uniform on {0, ..., bound - 1}, exactly: fair bits, drawn again where they make a number too large."""
-        bits = (check_count("bound", bound) - 1).bit_length()
+        bits = (check_count("bound", bound, most=math.inf) - 1).bit_length()
         while True:
             value: int = sum(1 << place for place in self.bernoulli_indices(bits, RATE_UNITS // 2).tolist())
             if value < bound:
