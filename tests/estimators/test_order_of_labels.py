@@ -15,6 +15,7 @@ import dplr
 from dplr import baselines
 from dplr.report import report_html
 
+pytestmark = pytest.mark.filterwarnings("ignore::dplr.PrivacyWarning")
 WELL, ILL = "no disease", "disease"  # as a codebook lists them; sorted they are the other way round
 rng = np.random.default_rng(0)
 X = pd.DataFrame({"age": rng.uniform(18, 90, 4000), "dose": rng.uniform(0, 3, 4000)})

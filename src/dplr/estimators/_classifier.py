@@ -167,8 +167,10 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
         in_bounds = bounds.target_classes() if bounds is not None else None
         if self.classes is not None and in_bounds is not None:
             own = self.classes if self._reads else declared_classes(self.classes).tolist()
-            if own != declared_classes(in_bounds).tolist():
-                remedy = "The second of two is what the model is about: declare them once, or in one order."
+            declared = declared_classes(in_bounds).tolist()
+            if own != declared:
+                order = "The second of two is what the model is about: declare them once, or in one order."
+                remedy = order if not self._reads and set(own) == set(declared) else ""
                 raise ValueError(sentence("classes", f"must agree with the bounds, {in_bounds}", self.classes, remedy))
         if bounds is not None and bounds.threshold is not None:
             return LabelRule(threshold=bounds.threshold)
