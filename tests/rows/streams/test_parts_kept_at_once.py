@@ -1,5 +1,6 @@
 """Parts that two threads keep on disk at once: every row stays beside its own target and its own weight."""
 
+import itertools
 import threading
 import time
 
@@ -18,14 +19,15 @@ ROWS, PARTS, STEPS = 480, 12, 6
 
 
 class Slow(list):
-    """Files of columns, with time enough for another thread to come between two of them."""
+    """Files of columns: every second thread writes its first late and all others while the one before it waits."""
 
-    steps = ()
+    steps, turns = (), itertools.count()
 
     def __iter__(self):
-        for file in super().__iter__():
+        late = next(Slow.turns) % 2
+        for place, file in enumerate(super().__iter__()):
             Slow.steps += (threading.get_ident(),)
-            time.sleep(0.002)
+            time.sleep(0.003 * (place == 0) if late else 0.008 * (place == 1))
             yield file
 
 
