@@ -47,7 +47,7 @@ BEYOND = [
     (r"model\.(features\.)?bounds\.columns", r"must (have names for all columns|name every column once)", _OTHERS),
     (r"model\.bounds", r"must be null beside features|must take at most", _OTHERS),
     (r"model(\.features\.names|\.bounds\.[\w.\[\]]*|\.classes\.labels)?", r"must take at most \d+ characters", _OTHERS),
-    (r"model\.classes\.labels", r"must be (different labels of type|the declared ones)", _OTHERS),
+    (r"model\.classes\.labels", r"must be (different labels of type|the declared ones|sorted where)", _OTHERS),
     (r"model\.(coef|intercept|start|released|history|ranges)(\[\d+\]|\.\w+)*", r"must be (a list of|\d+ )", _OTHERS),
     (r"model\.(released|ranges)(\[\d+\]|\.\w+)*", r"must (hold the blocks|be multiples of the grid)", _OTHERS),
     (r"model\.(ranges|history|classes|statement_of_one)", r"must be given (where|for)", _OTHERS),
@@ -288,6 +288,7 @@ BEYOND_BOUNDS = {
     r"must list declared levels|must not list a level of|must not give a name that|must leave at least 2": _OTHERS,
     r"must list neighbours with|must list two values with|`least_share` must be above 0 and at most": _OTHERS,
     r"must be (positive and )?finite": "JSON has no inf and no nan, and TOML has both",
+    r"must list every product once": _OTHERS,
     r"must list every value once": "true, 1 and 1.0 are one level, and a schema tells true from 1",
     r"must hold integers of at most 2\^53": "1e300 is a whole number to a schema, and a level that dplr takes",
 }

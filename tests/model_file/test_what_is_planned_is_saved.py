@@ -236,3 +236,18 @@ def test_a_model_of_a_users_class_or_too_large_for_a_file_is_paid_for_all_the_sa
     dplr.fit(table[["age"]], y, eps=0.5, bounds=dplr.Bounds({"age": (18, 99)}, target=("no", "yes")), ledger=ledger)
     assert [entry.state for entry in ledger.entries()] == ["committed"] * 2
     assert asked == []
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("eps", [1e-5, 1e-4, 0.01])
+def test_models_of_three_labels_are_saved_where_each_has_a_larger_eps_at_its_delta_than_all_at_theirs(mechanism, eps):
+    table, y = made("three", 60)
+    est = dplr.fit(
+        table[["age"]],
+        y,
+        eps=eps,
+        delta=1e-4,
+        mechanism=mechanism,
+        bounds=dplr.Bounds({"age": (18, 99)}, target=TARGETS["three"][1]),
+    )
+    assert encode_model(est)

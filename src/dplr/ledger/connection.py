@@ -102,8 +102,9 @@ def explained(path: str, outcome: str) -> Iterator[None]:
     """
     try:
         yield
-    except Damaged as error:
-        raise ValueError(f"`ledger` must be whole, and {path} is not: {error}. {outcome} {_RESTORE}") from None
+    except (Damaged, UnicodeDecodeError) as error:  # SQLite's own error quotes the bytes of a damaged schema
+        damage = error if isinstance(error, Damaged) else "names in it are no text"
+        raise ValueError(f"`ledger` must be whole, and {path} is not: {damage}. {outcome} {_RESTORE}") from None
     except sqlite3.Error as error:
         raise _translated(error, path, outcome) from error
     except FileExistsError:

@@ -18,7 +18,7 @@ from dplr.fitting.ranges import BLOCKS, block_shapes, columns_of, joint_sensitiv
 from dplr.mechanisms.protocol import CLIPS, Mechanism, Shape
 from dplr.model_file.strict_json import refuse
 from dplr.privacy.gaussian import SMALLEST_MU, gaussian_eps
-from dplr.privacy.guarantees import Gaussian
+from dplr.privacy.guarantees import Approx, Gaussian
 from dplr.privacy.statement import EVALUATION, PrivacyStatement, Release
 from dplr.problem.problem import Problem
 from dplr.rows import FROM_DATA, declared_classes
@@ -175,7 +175,13 @@ def check_blocks(
 
 
 def _exceeds(of_one: PrivacyStatement, eps: float, delta: float) -> bool:
-    """Whether a model costs more. A share of mu may do so at its share of delta, and never at all of delta."""
+    """Whether a model costs more. A share of mu or of a profile may do so at its own delta, and never at all of delta.
+
+    Of all that is (eps, delta)-DP, randomised response with that pair has the largest delta at a smaller eps.
+    """
+    if isinstance(of_one.guarantee, Approx) and of_one.eps > eps:
+        more = (1 - of_one.delta) * -math.expm1(eps - of_one.eps) / (1 + math.exp(-of_one.eps))
+        return of_one.delta + more > delta
     if of_one.eps <= eps or not isinstance(of_one.guarantee, Gaussian):
         return of_one.eps > eps
     mu = of_one.guarantee.mu
