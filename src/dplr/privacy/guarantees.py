@@ -108,7 +108,7 @@ class Gaussian:
 
     See Also
     --------
-    dplr.privacy.PrivacyStatement : Has the eps that mu implies at a delta.
+    dplr.PrivacyStatement : Has the eps that mu implies at a delta.
 
     References
     ----------
