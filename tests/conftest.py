@@ -9,6 +9,7 @@ import functools
 import importlib.util
 import os
 import pathlib
+import statistics
 import sys
 import time
 import zlib
@@ -26,7 +27,6 @@ _skipped_real_data = 0
 SLOW = frozenset(pathlib.Path(__file__).with_name("slow.txt").read_text(encoding="utf-8").splitlines())
 # So many runs of the fixed computation take a second on the machine on which the tiers were made.
 SECOND = 200
-MOST_SECONDS = 2  # what a case of one second may take beside linters
 _GONE = pytest.StashKey[list[str]]()
 _TOOK = pytest.StashKey[float]()
 
@@ -37,15 +37,19 @@ def pytest_runtest_setup(item):
         pytest.fail("no test has these names of tests/slow.txt: " + ", ".join(sorted(gone)))
 
 
-@functools.cache
-def _unit():
-    """CPU seconds of the fixed computation: the least of some runs."""
+def _fixed():
+    """CPU seconds of some runs of the fixed computation."""
     took = []
     for _ in range(5):
         start = time.process_time()
         sum(hash(str(number)) & 1 for number in range(50_000))
         took.append(time.process_time() - start)
-    return min(took)
+    return took
+
+
+@functools.cache
+def _unit():
+    return min(_fixed())
 
 
 def _cpu_time():
@@ -56,14 +60,15 @@ def _cpu_time():
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item, nextitem):
-    """Report a case of the default tier that takes more than MOST_SECONDS of CPU time twice."""
-    limit = MOST_SECONDS * SECOND * _unit()
+    """Report a case of the default tier that takes more than a second of CPU time twice."""
+    limit = SECOND * _unit()
     result = yield
     if item.stash.get(_TOOK, 0.0) > limit and not item.get_closest_marker("thorough"):
         item._initrequest()
+        before = _fixed()  # what shares the core slows both down
         runtestprotocol(item, log=False, nextitem=nextitem)
-        seconds = item.stash[_TOOK] / _unit() / SECOND
-        if seconds > MOST_SECONDS:
+        seconds = item.stash[_TOOK] / statistics.median(before + _fixed()) / SECOND
+        if seconds > 1:
             said = f"takes {seconds:.1f} s: make it quicker, or a line of tests/slow.txt"
             report = pytest.TestReport(item.nodeid, item.location, {}, "failed", said, "teardown")
             item.ihook.pytest_runtest_logreport(report=report)
