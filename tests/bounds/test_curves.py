@@ -203,7 +203,7 @@ def test_curves_where_nothing_bends_are_refused_before_anything_is_spent():
 
 
 def test_a_statement_tells_knots_apart_that_a_name_does_not():
-    """Or a fit might be resumed with other knots: it is known by its statement."""
+    """Or two models of different knots would have one statement, and one plan in a ledger."""
     first, second = (dplr.Bounds({"a": {"lower": 18, "upper": 99, "knots": [knot]}}) for knot in (30.0001, 30.0002))
     assert first.coef_names == second.coef_names
     plans = [dplr.plan(bounds=bounds, n_rows=1000, eps=1.0) for bounds in (first, second)]
