@@ -74,11 +74,20 @@ def renewed(name, aspect, text, new):
     reasons = set()
     for change in MEANT["change"]:
         if re.fullmatch(change.get("case", ".*"), name) and re.fullmatch(change.get("aspect", ".*"), aspect):
-            changed = re.sub(change["before"], change["after"], text, flags=re.DOTALL) if "before" in change else new
+            changed = _changed(change, text, new)
             if changed != text:
                 text = changed
                 reasons.add(change["reason"])
     return text, reasons
+
+
+def _changed(change, text, new):
+    """The text with one change: a pattern, lines that may be new, or whatever is new."""
+    if "before" in change:
+        return re.sub(change["before"], change["after"], text, flags=re.DOTALL)
+    old = text.splitlines()
+    kept = [line for line in new.splitlines() if line in old or not re.fullmatch(change.get("added", ".*"), line)]
+    return new if "added" not in change or kept == old else text
 
 
 def compared(name, before, after, counts, reasons):
