@@ -82,12 +82,14 @@ def renewed(name, aspect, text, new):
 
 
 def _changed(change, text, new):
-    """The text with one change: a pattern, lines that may be new, or whatever is new."""
+    """The text with one change: a pattern, what may have come between, or whatever is new."""
     if "before" in change:
         return re.sub(change["before"], change["after"], text, flags=re.DOTALL)
-    old = text.splitlines()
-    kept = [line for line in new.splitlines() if line in old or not re.fullmatch(change.get("added", ".*"), line)]
-    return new if "added" not in change or kept == old else text
+    if "inserted" not in change:
+        return new
+    matches = [[match[0].strip() for match in re.finditer(change["inserted"], each)] for each in (text, new)]
+    rests = [re.sub(change["inserted"], "", each).strip() for each in (text, new)]
+    return new if rests[0] == rests[1] and set(matches[0]) <= set(matches[1]) else text
 
 
 def compared(name, before, after, counts, reasons):
