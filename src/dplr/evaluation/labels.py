@@ -138,7 +138,7 @@ class LabelEvaluation(Evaluation):
 
     @property
     def average_precision(self) -> Measure:
-        """Mean precision over the positive rows, each at its own score, a `Measure`."""
+        """Mean precision over the positive rows, each at its own score, a `Measure`; its interval allows for ties."""
         return ranking.average_precision(self.grid, self.sums, self.level)
 
     @property

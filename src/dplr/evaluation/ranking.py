@@ -1,8 +1,8 @@
 """How well scores rank two labels: area under the ROC curve, and average precision, from noisy cells.
 
-Within a cell the order of rows is not released. It is taken as that of a calibrated score, whose log likelihood ratio
-rises by 1 per unit of log odds; intervals are widened for any slope from 0, which is chance, to 2 (evaluation.md,
-section 4).
+Within a cell neither the order of rows nor equal scores are released. Estimates take the order of a calibrated score,
+whose log likelihood ratio rises by 1 per unit of log odds; intervals are widened for any slope from 0, which is chance,
+to 2, and for cells whose rows all have one score (evaluation.md, section 4).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dplr.evaluation.measures import Measure, Ratio, Sums
 Vector = NDArray[np.float64]
 
 _PARTS = 4  # of a cell, for average precision
-# Cells from the top are joined until their count is this many standard deviations of its noise.
+# The highest cells are counted in the first one where the count from the top is this many deviations of its noise.
 _CLEAR = 4.0
 # Average precision is not linear in the counts of positives: it needs them, and the interval is drowned above this.
 _MOST_NOISE = 0.15
@@ -46,63 +46,70 @@ def auc(grid: ScoreGrid, sums: Sums) -> Ratio:
 
 
 def average_precision(grid: ScoreGrid, sums: Sums, level: float) -> Measure:
-    """The mean precision over the positives, each at its own score, by linearisation."""
+    """The mean precision over the positives, each at its own score, by linearisation; equal scores have one threshold.
+
+    The lower end holds for ties within cells too, which no release can tell (evaluation.md, lemma 4).
+    """
     drowned = Measure("average_precision", math.nan, 0.0, 1.0, level, math.nan)
     positive = np.zeros(len(sums.values))
     positive[1 : sums.cells : 2] = 1.0
     count = float(positive @ sums.values)
     if not count > 0 or math.sqrt(sums.noise(positive, positive)) > _MOST_NOISE * count:
         return drowned
-    value, groups, counts = _precision(grid, sums)
-    estimate, slack = value(counts, 1.0), abs(value(counts, 2.0) - value(counts, 0.0)) / 2
+    above, counts = _from_top(sums)
+    widths = np.diff(grid.log_odds, axis=1)[::-1][above:]
+
+    def value(counts: Vector, slope: float = 1.0) -> Vector:
+        return np.asarray(_contributions(counts, widths, slope).sum(axis=-1) / counts[..., 1].sum(axis=-1))
+
+    def reach(form: Vector) -> float:
+        variance = max(sums.noise(form, form), 0.0) + float(form[: sums.cells] ** 2 @ sums.positive)
+        return sums.quantile(level, form, variance) * math.sqrt(variance)
+
+    estimate, form = float(value(counts)), np.zeros(len(sums.values))
     slopes = _slopes(value, counts)
-    form = np.zeros(len(sums.values))
-    form[: sums.cells] = slopes[groups][::-1].ravel()
-    noise = max(sums.noise(form, form), 0.0)
-    variance = noise + float(form[: sums.cells] ** 2 @ sums.positive)
-    reach = sums.quantile(level, form, variance) * math.sqrt(variance) + slack
-    if not math.isfinite(reach) or (estimate - reach <= 0 and estimate + reach >= 1):
+    form[: sums.cells] = slopes[np.maximum(np.arange(sums.cells // 2) - above, 0)][::-1].ravel()
+    precisions = np.cumsum(counts[:, 1]) / np.cumsum(counts.sum(axis=1))  # at the lowest score of each cell
+    tied = np.minimum(_contributions(counts, widths, 0.0), counts[:, 1] * precisions)
+    # Of positives above the first cell each may have a precision of 1.
+    better = np.zeros(len(form))
+    better[1 : sums.cells : 2][sums.cells // 2 - above :] = max(1 - float(precisions[0]), 0.0) / count
+    low = min(float(tied.sum()) / count, estimate) - reach(form)
+    further = max(reach(form), float(better @ sums.values) + reach(form + better))
+    high = max(float(value(counts, 2.0)), estimate) + further
+    if not math.isfinite(high - low) or (low <= 0 and high >= 1):
         return drowned
-    lower, estimate, upper = (float(np.clip(end, 0.0, 1.0)) for end in (estimate - reach, estimate, estimate + reach))
-    return Measure("average_precision", estimate, lower, upper, level, math.sqrt(noise))
+    low, estimate, high = (float(np.clip(end, 0.0, 1.0)) for end in (low, estimate, high))
+    noise = max(sums.noise(form, form), 0.0)
+    return Measure("average_precision", estimate, low, high, level, math.sqrt(noise))
 
 
-def _precision(grid: ScoreGrid, sums: Sums) -> tuple[Callable[[Vector, float], float], NDArray[np.intp], Vector]:
-    """Average precision as a function of (groups, 2) counts and the slope; the group of each cell from the top; counts.
-
-    The first group joins cells from the top until noise no longer hides their count.
-    """
-    cells = sums.cells // 2
+def _from_top(sums: Sums) -> tuple[int, Vector]:
+    """How many cells are counted in the first one below them that is clear of noise; (cells, 2) counts from there."""
     down = sums.counts.reshape(-1, 2)[::-1]
     deviations = np.sqrt(np.cumsum(sums.variances[: sums.cells].reshape(-1, 2).sum(axis=1)[::-1]))
-    clear = np.flatnonzero(np.cumsum(down.sum(axis=1)) >= _CLEAR * deviations)
-    joined = int(clear[0]) + 1 if len(clear) else cells
-    groups = np.concatenate([np.zeros(joined, np.intp), np.arange(1, cells - joined + 1)])
-    counts: Vector = np.zeros((groups[-1] + 1, 2))
-    np.add.at(counts, groups, down)
-    shape = np.repeat(sums.positive.reshape(-1, 2)[::-1].sum(axis=1) + 1.0, _PARTS)
-    ends = grid.log_odds[::-1]
-    places = (np.arange(_PARTS) + 0.5) / _PARTS
-    u = (ends[:, 1:] - np.diff(ends, axis=1) * places).ravel()
-    of_parts = np.repeat(groups, _PARTS)
-
-    def value(counts: Vector, slope: float) -> float:
-        tilt = np.exp(slope * (u - u.mean()) / 2)
-        shares = [shape / tilt, shape * tilt]
-        zero, one = (
-            share / np.bincount(of_parts, share)[of_parts] * counts[of_parts, y] for y, share in enumerate(shares)
-        )
-        every = np.cumsum(zero + one) - (zero + one) / 2
-        return float(one @ ((np.cumsum(one) - one / 2) / np.where(every == 0, 1.0, every)) / one.sum())
-
-    return value, groups, counts
+    rows = np.cumsum(down.sum(axis=1))
+    clear = np.flatnonzero((rows > 0) & (rows >= _CLEAR * deviations))
+    above = int(clear[0]) if len(clear) else len(down) - 1
+    return above, np.concatenate([down[: above + 1].sum(axis=0, keepdims=True), down[above + 1 :]])
 
 
-def _slopes(value: Callable[[Vector, float], float], counts: Vector) -> Vector:
+def _contributions(counts: Vector, widths: Vector, slope: float) -> Vector:
+    """(..., cells) sums of precisions over the positives of a cell, of a log likelihood ratio of this slope in it."""
+    places = 0.5 - (np.arange(_PARTS) + 0.5) / _PARTS
+    tilt = np.exp(slope * widths * places / 2)
+    parts = (*counts.shape[:-2], tilt.size)
+    zero, one = (
+        (counts[..., [y]] * share / share.sum(axis=1, keepdims=True)).reshape(parts)
+        for y, share in enumerate((1 / tilt, tilt))
+    )
+    every = np.cumsum(zero + one, axis=-1) - (zero + one) / 2
+    precisions = (np.cumsum(one, axis=-1) - one / 2) / np.where(every == 0, 1.0, every)
+    return np.asarray((one * precisions).reshape(*counts.shape[:-1], _PARTS).sum(axis=-1))
+
+
+def _slopes(value: Callable[[Vector], Vector], counts: Vector) -> Vector:
     """Central differences by each count."""
-    slopes: Vector = np.empty(counts.shape)
-    for group, label in np.ndindex(*counts.shape):
-        step, moved = max(1.0, abs(float(counts[group, label])) / 100), np.zeros(counts.shape)
-        moved[group, label] = step
-        slopes[group, label] = (value(counts + moved, 1.0) - value(counts - moved, 1.0)) / (2 * step)
-    return slopes
+    steps = np.maximum(1.0, np.abs(counts) / 100).ravel()
+    moves = np.diag(steps).reshape(-1, *counts.shape)
+    return np.asarray((value(counts + moves) - value(counts - moves)) / (2 * steps)).reshape(counts.shape)
