@@ -151,6 +151,17 @@ def test_ranks_of_calibrated_scores_are_held_however_rows_are_tied(cells):
             assert two.lower - 1e-9 <= precision <= two.upper, (count, precision, two)
 
 
+@pytest.mark.parametrize("middle", [-10, -8, -7, 9])
+def test_ranks_beyond_the_end_cells_are_held(middle):
+    """Rare labels have most scores below the lowest edge."""
+    scores = stats.logistic.cdf(np.random.default_rng(0).normal(middle, 1.5, 20_000))
+    grid, sums = _masses(54, scores, 1 - scores, scores)
+    area, precision = _ranks(scores, 1 - scores, scores)
+    one, two = ranking.auc(grid, sums).read(sums, 0.95), ranking.average_precision(grid, sums, 0.95)
+    assert one.lower <= area <= one.upper
+    assert two.lower <= precision <= two.upper
+
+
 def test_the_lower_end_of_average_precision_is_that_of_one_score_in_each_cell():
     scores = np.linspace(0.002, 0.998, 4000)
     negatives, positives = 1 - scores, scores

@@ -2,7 +2,7 @@
 
 Within a cell neither the order of rows nor equal scores are released. Estimates take the order of a calibrated score,
 whose log likelihood ratio rises by 1 per unit of log odds; intervals are widened for any slope from 0, which is chance,
-to 2, and for cells whose rows all have one score (evaluation.md, section 4).
+to 2, for cells whose rows all have one score, and for any right order in the end cells (evaluation.md, section 4).
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ def auc(grid: ScoreGrid, sums: Sums) -> Ratio:
     """The probability that a positive has a higher score than a negative; equal scores count half."""
     counts, sampled = sums.counts.reshape(-1, 2), sums.positive.reshape(-1, 2)
     tilt = np.minimum(np.diff(grid.log_odds, axis=1)[:, 0] / 12, 0.5)
+    tilt[[0, -1]] = 0.25  # log odds have no end there: anything from chance to right order
     # A positive in the cell of the row, a negative in that of the column.
     beats = np.tril(np.ones((len(counts),) * 2), -1) + np.diag(0.5 + tilt)
     negatives, positives = counts.sum(axis=0)
@@ -59,8 +60,8 @@ def average_precision(grid: ScoreGrid, sums: Sums, level: float) -> Measure:
     above, counts = _from_top(sums)
     widths = np.diff(grid.log_odds, axis=1)[::-1][above:]
 
-    def value(counts: Vector, slope: float = 1.0) -> Vector:
-        return np.asarray(_contributions(counts, widths, slope).sum(axis=-1) / counts[..., 1].sum(axis=-1))
+    def value(counts: Vector) -> Vector:
+        return np.asarray(_contributions(counts, widths, 1.0).sum(axis=-1) / counts[..., 1].sum(axis=-1))
 
     def reach(form: Vector) -> float:
         variance = max(sums.noise(form, form), 0.0) + float(form[: sums.cells] ** 2 @ sums.positive)
@@ -75,8 +76,13 @@ def average_precision(grid: ScoreGrid, sums: Sums, level: float) -> Measure:
     better = np.zeros(len(form))
     better[1 : sums.cells : 2][sums.cells // 2 - above :] = max(1 - float(precisions[0]), 0.0) / count
     low = min(float(tied.sum()) / count, estimate) - reach(form)
+    steep = _contributions(counts, widths, 2.0)
+    ends = [-1, 0] if above == 0 else [-1]  # log odds have no end there: all positives may come first
+    before = np.cumsum(counts, axis=0) - counts
+    best = counts[:, 1] * (before + counts)[:, 1] / np.maximum(before.sum(axis=1) + counts[:, 1], 1.0)
+    steep[ends] = np.maximum(steep, best)[ends]
     further = max(reach(form), float(better @ sums.values) + reach(form + better))
-    high = max(float(value(counts, 2.0)), estimate) + further
+    high = max(float(steep.sum()) / count, estimate) + further
     if not math.isfinite(high - low) or (low <= 0 and high >= 1):
         return drowned
     low, estimate, high = (float(np.clip(end, 0.0, 1.0)) for end in (low, estimate, high))
