@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import linalg, stats
 from tests.helpers.made_readings import cell_variances, of_moments, reading, rows, target
 
 from dplr.inference import score
 from dplr.inference.intervals import BOUNDED, NARROWLY, UNBOUNDED, intervals, score_test
 from dplr.inference.noise import covariance
-from dplr.inference.score import _STEEP, Model, _solve, _within, kurtosis, variances
-from dplr.inference.search import SURE, Search, two_sided
+from dplr.inference.score import _STEEP, Model, _Held, _solve, _within, kurtosis, variances
+from dplr.inference.search import SURE, Search, box_of, two_sided
 
 WITHIN, ABOVE, BELOW = -1.0, _STEEP**2 - 1, -(_STEEP**2) - 1  # slopes with the bound of each side
 
@@ -27,9 +27,10 @@ def test_steps_of_sides_that_go_in_a_circle_are_computed_once_and_are_those_of_t
     slopes, box, visits = [[WITHIN], [0.5]], np.ones(1), []
     local = Model(np.ones(2), np.array(slopes), np.ones((2, 1, 1)), np.ones((2, 1, 1)), np.ones((2, 1)))
 
-    def move_of(model):
+    def move_of(model, places):
+        assert places[0] == 0
         visits.append(model.slope[0, 0])
-        return np.where(np.abs(model.slope) >= 1, -3.0 * np.sign(model.slope), 0.25), model.slope
+        return np.where(np.abs(model.slope) >= 1, -3.0 * np.sign(model.slope), 0.25), model.slope.copy()
 
     (move, slope), here = _within(local, np.zeros((2, 1)), box, move_of)
     assert visits == [WITHIN, ABOVE, BELOW][: count + 1]
@@ -47,17 +48,44 @@ def test_systems_without_a_solution_are_nan_alone_and_matrices_stay_as_they_are(
 
 
 @pytest.mark.parametrize("laplace", [False, True])
-def test_variances_are_the_same_with_a_covariance_that_is_computed_already(laplace):
+def test_variances_are_those_of_the_covariance(laplace):
     rng = np.random.default_rng(1)
     V = rows(rng, 500, 2, 2)
     given = reading(rng, V, target(rng, V, np.full(5, 0.2)), 8.0, [2, 3], laplace)
+    assert given.tied.any()
     x, phi = rng.normal(size=(2, 6, 5))
     noise = covariance(given.cells, given.tied, phi)
-    before = noise.copy()
-    np.testing.assert_array_equal(variances(given, x, phi, noise), variances(given, x, phi))
-    np.testing.assert_array_equal(kurtosis(given, x, phi, noise), kurtosis(given, x, phi))
-    np.testing.assert_array_equal(noise, before)
+    total, private = variances(given, x, phi)
+    expected = np.einsum("mi,mij,mj->m", x, noise + given.vector_noise, x)
+    np.testing.assert_allclose(private, expected, rtol=1e-12)
+    np.testing.assert_allclose(total, expected + np.einsum("mi,ij,mj->m", x, given.sampling, x), rtol=1e-12)
     assert np.all(kurtosis(given, x, phi) > 0) == laplace
+
+
+def test_contrasts_that_are_held_stay_and_the_step_is_that_of_the_other_directions():
+    rng = np.random.default_rng(2)
+    fixed, root = rng.normal(size=(4, 2, 5)), rng.normal(size=(4, 5, 5))
+    fixed[0], curvature = np.eye(5)[[3, 1]], root @ root.swapaxes(1, 2)
+    slope = rng.normal(size=(4, 5))
+    moves = _Held.of(fixed).move(Model(np.ones(4), slope, curvature, curvature, slope))
+    for move, held, matrix, right in zip(moves, fixed, curvature, slope, strict=True):
+        free = linalg.null_space(held)
+        np.testing.assert_allclose(move, free @ np.linalg.solve(free.T @ matrix @ free, free.T @ right), rtol=1e-8)
+    np.testing.assert_array_equal(moves[0, [1, 3]], 0.0)
+
+
+def test_each_search_of_a_batch_is_that_of_one_alone():
+    """Points that are there, or go in a circle of sides, do not change what the others do."""
+    given = of_strengths([1.0, 8.0, 3.9, 9.0, 4.7])
+    box = box_of(given)
+    search = Search.of(given, np.eye(5), box)
+    for z in (SURE, two_sided(0.05) + SURE):
+        together = search.bounded(np.arange(5), z)
+        assert 0 < together.sum() < 5
+        assert [bool(search.bounded(np.array([k]), z)[0]) for k in range(5)] == together.tolist()
+        points, success = search.ends(np.arange(5), z)
+        inside = ~np.any((points != 0) & (np.abs(points) > search.box) & (np.eye(5) != 0), axis=(0, 2))
+        np.testing.assert_array_equal(together, success & inside)
 
 
 def of_strengths(strengths):
@@ -109,8 +137,8 @@ def test_a_test_has_the_verdict_of_the_interval_of_95_percent():
 def test_a_line_that_is_not_reported_has_no_level(monkeypatch):
     given, ends = of_strengths([3.9, 4.3]), Search.ends
 
-    def without_an_end(self, which, z, widening=0.0):
-        points, success = ends(self, which, z, widening)
+    def without_an_end(self, which, z, widening=0.0, known=True):
+        points, success = ends(self, which, z, widening, known)
         return points, success & ((widening == 0) | (which == 1))
 
     monkeypatch.setattr(Search, "ends", without_an_end)

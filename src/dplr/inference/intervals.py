@@ -24,7 +24,7 @@ from dplr.inference.score import (
     statistic,
     variances,
 )
-from dplr.inference.search import CHOICES, SURE, Box, Search, box_of, finite, start_of, two_sided
+from dplr.inference.search import CHOICES, SURE, Box, Search, box_of, finite, start_of, two_sided, widest
 
 Array = NDArray[np.float64]
 
@@ -36,6 +36,8 @@ PARTLY = "bounded in part"
 # A p-value and an interval contradict each other where they do by more than this factor of the level: the tails are
 # read at two points, the end and the hypothesis, so that they may differ a little.
 _APART = 1.5
+# Of the intervals that a test reads the verdicts of.
+TEST_LEVEL = 0.95
 # Coefficients that noise drowns from both bounds of which a search begins, at most.
 _MOST_SIDES = 8
 # Of these, so many are at both bounds in all combinations.
@@ -187,9 +189,10 @@ def consistent(
     contrasts, values = _checked_contrasts(reading, contrasts), np.asarray(values, np.float64)
     m, box = len(contrasts), box_of(reading, effect_bound)
     alpha = (1 - intervals.level) / (max(m, 1) if intervals.joint else 1)
-    p_values = np.full(m, math.nan)
-    for k in np.flatnonzero(intervals.verdict != UNBOUNDED).tolist():
-        p_values[k] = _tested(reading, contrasts[[k]], values[[k]], box, str(intervals.verdict[k])).p_value
+    p_values, said = np.full(m, math.nan), np.flatnonzero(intervals.verdict != UNBOUNDED)
+    if len(said):
+        alone = contrasts[said, None]
+        _, p_values[said] = _tested(reading, alone, values[said, None], box, intervals.verdict[said] == NARROWLY)
     outside = (values < intervals.low) | (intervals.high < values)
     silent = contradictory(outside, p_values, alpha)
     return replace(
@@ -213,13 +216,17 @@ def contradictory(outside: Flags, p_values: Array, alpha: float) -> Flags:
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
-def score_test(reading: Reading, contrasts: Array, values: Array, effect_bound: float | None = None) -> ScoreTest:
+def score_test(
+    reading: Reading, contrasts: Array, values: Array, effect_bound: float | None = None,
+    known: NDArray[np.str_] | None = None,
+) -> ScoreTest:  # fmt: skip
     """Test that contrasts (m, q) of the scaled coefficients have these values (m,), all of them at once.
 
     The statistic is the smallest of all coefficients for which they have. A test of several has a p-value where the
     released numbers bound one of the contrasts, or the combination of them that they know best: where noise drowns the
     others too, these have known values under the hypothesis (intervals.md, lemma 9). A contrast whose interval
-    contradicts its own test counts as one that is not bounded.
+    contradicts its own test counts as one that is not bounded. `known` are the verdicts of the contrasts, as
+    `verdicts_of` has them, where they are.
 
     Raises
     ------
@@ -232,19 +239,21 @@ def score_test(reading: Reading, contrasts: Array, values: Array, effect_bound: 
         raise ValueError(sentence("values", f"must be {dof} finite numbers, one per contrast", values.tolist()))
     if not dof or np.linalg.matrix_rank(contrasts) < dof:
         raise ValueError(sentence("contrasts", "must be one or more independent rows", contrasts.tolist()))
-    verdicts = _verdicts(reading, contrasts, values, effect_bound)
+    verdicts = verdicts_of(reading, contrasts, values, effect_bound) if known is None else known
     if dof > 1 and not np.any((verdicts == BOUNDED) | (verdicts == DECLARED)):
-        best = ends_alone(reading, _clearest(reading, contrasts), 0.95, False, effect_bound)
+        best = ends_alone(reading, _clearest(reading, contrasts), TEST_LEVEL, False, effect_bound)
         verdicts = np.append(verdicts, best.verdict)
     verdict = _together(verdicts)
     if verdict == UNBOUNDED:
         return ScoreTest(math.nan, dof, math.nan, UNBOUNDED)
-    return _tested(reading, contrasts, values, box_of(reading, effect_bound), verdict)
+    box, narrow = box_of(reading, effect_bound), np.array([verdict == NARROWLY])
+    (value,), (p_value,) = _tested(reading, contrasts[None], values[None], box, narrow)
+    return ScoreTest(float(value), dof, float(p_value), UNBOUNDED if math.isnan(value) else verdict)
 
 
-def _verdicts(reading: Reading, contrasts: Array, values: Array, effect_bound: float | None) -> NDArray[np.str_]:
-    """The verdict of the interval of each contrast, if its own test does not contradict it."""
-    alone = ends_alone(reading, contrasts, 0.95, False, effect_bound)
+def verdicts_of(reading: Reading, contrasts: Array, values: Array, effect_bound: float | None) -> NDArray[np.str_]:
+    """The verdict of the interval of 95 % of each contrast, if its own test does not contradict it."""
+    alone = ends_alone(reading, contrasts, TEST_LEVEL, False, effect_bound)
     return consistent(reading, contrasts, values, alone, effect_bound)[0].verdict
 
 
@@ -260,7 +269,7 @@ def _together(verdicts: NDArray[np.str_]) -> str:
 
 def _clearest(reading: Reading, contrasts: Array) -> Array:
     """The combination (1, q) of contrasts that the released numbers know best beside what the bounds leave to them."""
-    box = box_of(reading).main
+    box = widest(reading)
     middle, _ = lowest(reading, box, start_of(reading, box))
     curvature = statistic(reading, middle[None], box).curvature[0]
     scaled = contrasts / (np.abs(contrasts) @ box)[:, None]
@@ -279,39 +288,51 @@ def _degrees(contrasts: Array, bounds: Box) -> int:
     return int(np.linalg.matrix_rank(np.concatenate([contrasts / np.abs(contrasts).max(axis=1)[:, None], drowned])))
 
 
-def _tested(reading: Reading, contrasts: Array, values: Array, bounds: Box, verdict: str) -> ScoreTest:
-    """The test of contrasts whose intervals have this verdict, the weakest of them."""
-    dof, box = len(contrasts), bounds.of(np.any(contrasts, axis=0))
-    value, phi = _least(reading, bounds, contrasts, values / reading.factor - contrasts @ reading.center)
-    if not math.isfinite(value):
-        return ScoreTest(math.nan, dof, math.nan, UNBOUNDED)
-    local = statistic(reading, phi[None], box)
-    tails = float(kurtosis(reading, local.weights, phi[None])[0])
-    p_value = _p_value(value, _degrees(contrasts, bounds), tails)
-    if verdict == NARROWLY:
-        p_value = _of_a_choice(p_value, float(correlation(reading, local.weights, phi[None])[0]))
-    return ScoreTest(value, dof, p_value, verdict)
+def _tested(reading: Reading, contrasts: Array, values: Array, bounds: Box, narrow: Flags) -> tuple[Array, Array]:
+    """Statistics and p-values of tests (k,) of contrasts (k, m, q); nan where no search ends.
 
-
-def _least(reading: Reading, bounds: Box, contrasts: Array, goal: Array) -> tuple[float, Array]:
-    """The smallest statistic where contrasts of phi are `goal`, and where it is; nan where no search ends.
-
-    One search begins at the nearest point in the metric of the statistic, another at the shortest one, and others at
-    both bounds of the coefficients that the released numbers do not bound, as there may be a minimum on either side.
+    `narrow` are those whose intervals are all bounded narrowly.
     """
-    box = bounds.of(np.any(contrasts, axis=0))
-    middle, _ = lowest(reading, box, start_of(reading, box))
-    curvature = statistic(reading, middle[None], box).curvature[0]
-    across = np.linalg.pinv(curvature) @ contrasts.T if finite(curvature) else contrasts.T
-    nearest = _onto(contrasts, goal, across, middle)
-    shortest = (_onto(contrasts, goal, contrasts.T, start) for start in _sides(reading, bounds, contrasts, middle))
-    starts = np.stack([nearest, *shortest])
-    points, success = lowest_of(reading, box, starts, contrasts)
-    values = np.where(success, statistic(reading, points, box).value, np.nan)
-    if np.all(np.isnan(values)):
-        return math.nan, np.zeros(len(middle))
-    first = int(np.nanargmin(values))
-    return max(0.0, float(values[first])), np.asarray(points[first])
+    goals = values / reading.factor - contrasts @ reading.center
+    least, phi = _least(reading, bounds, contrasts, goals)
+    local = statistic(reading, phi, bounds.of(np.any(contrasts, axis=1)))
+    dof = np.array([_degrees(fixed, bounds) for fixed in contrasts])
+    p_values = _p_values(least, dof, kurtosis(reading, local.weights, phi))
+    shares = correlation(reading, local.weights, phi)
+    for k in np.flatnonzero(narrow & np.isfinite(least)).tolist():
+        p_values[k] = _of_a_choice(float(p_values[k]), float(shares[k]))
+    return least, p_values
+
+
+def _least(reading: Reading, bounds: Box, contrasts: Array, goals: Array) -> tuple[Array, Array]:
+    """The smallest statistics (k,) where contrasts (k, m, q) of phi are `goals` (k, m), and where each is.
+
+    nan where no search ends. One search begins at the nearest point in the metric of the statistic, another at the
+    shortest one, and others at both bounds of the coefficients that the released numbers do not bound, as there may be
+    a minimum on either side.
+    """
+    boxes, kinds = np.unique(bounds.of(np.any(contrasts, axis=1)), axis=0, return_inverse=True)
+    kinds = kinds.reshape(-1)
+    middles, _, _ = lowest_of(reading, boxes, np.stack([start_of(reading, box) for box in boxes]))
+    metrics = [
+        np.linalg.pinv(curvature) if finite(curvature) else np.eye(len(curvature))
+        for curvature in statistic(reading, middles, boxes).curvature
+    ]
+    starts = []
+    for fixed, goal, kind in zip(contrasts, goals, kinds.tolist(), strict=True):
+        sides = _sides(reading, bounds, fixed, middles[kind])
+        nearest = _onto(fixed, goal, metrics[kind] @ fixed.T, middles[kind])
+        starts.append(np.stack([nearest, *(_onto(fixed, goal, fixed.T, side) for side in sides)]))
+    owners = np.repeat(np.arange(len(contrasts)), [len(of_one) for of_one in starts])
+    points, success, found = lowest_of(reading, boxes[kinds[owners]], np.concatenate(starts), contrasts[owners])
+    least, where = np.full(len(contrasts), np.nan), np.zeros(middles[kinds].shape)
+    found[~success] = np.nan
+    for k in range(len(contrasts)):
+        mine = np.flatnonzero((owners == k) & ~np.isnan(found))
+        if len(mine):
+            first = mine[np.argmin(found[mine])]
+            least[k], where[k] = max(0.0, found[first]), points[first]
+    return least, where
 
 
 def _onto(contrasts: Array, goal: Array, way: Array, start: Array) -> Array:
@@ -377,10 +398,13 @@ def _bounded_to(search: Search, which: NDArray[np.intp], alpha: float) -> Array:
     if not len(which):
         return levels
     least, most = np.full(len(which), max(z, SURE)), np.full(len(which), z + SURE)
-    for _ in range(_HALVINGS):
+    for _ in range(_HALVINGS // 2):  # two at once: the middle, and those of both halves
         middle = (least + most) / 2
-        there = search.bounded(which, middle)
+        quantiles = np.stack([(least + middle) / 2, middle, (middle + most) / 2])
+        below, there, above = search.bounded(np.tile(which, 3), quantiles.ravel()).reshape(3, -1)
+        inner, bounded = np.where(there, quantiles[2], quantiles[0]), np.where(there, above, below)
         least, most = np.where(there, middle, least), np.where(there, most, middle)
+        least, most = np.where(bounded, inner, least), np.where(bounded, most, inner)
     levels[which] = 1 - 2 * special.ndtr(-least)
     return levels
 
@@ -406,17 +430,16 @@ def _noise_share(search: Search, points: Array) -> Array:
     return np.asarray(share.mean(axis=0))
 
 
-def _p_value(value: float, dof: int, tails: float) -> float:
-    """Tail of chi-square, read at the normal quantile that the Laplace correction takes to the statistic's."""
-    alpha = float(special.chdtrc(dof, value))
-    if not tails or alpha <= 0:
-        return alpha
-    goal = -float(special.ndtri(alpha / 2))
-    low, high = 0.0, goal
+def _p_values(values: Array, dof: Array, tails: Array) -> Array:
+    """Tails of chi-square, read at the normal quantiles that the Laplace correction takes to the statistics'."""
+    alpha = np.asarray(special.chdtrc(dof, values))
+    goal = -special.ndtri(alpha / 2)
+    low, high = np.zeros_like(goal), goal
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if float(quantile(middle, np.asarray(tails))) < goal else (low, middle)
-    return 2 * float(special.ndtr(-low))
+        below = quantile(middle, tails) < goal
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return np.where((tails > 0) & (alpha > 0), 2 * special.ndtr(-low), alpha)
 
 
 def _of_a_choice(p_value: float, correlation: float) -> float:

@@ -48,16 +48,38 @@ def turned(cells: Array, tied: Array, x: Array, phi: Array) -> Array:
     return out
 
 
+def second(cells: Array, tied: Array, x: Array, phi: Array) -> Array:
+    """Variance of x'E phi, (...): the sum of v_k (x'B_k phi)^2, without a matrix of each point."""
+    both = x * phi
+    out = np.sum(x**2 @ cells * phi**2 + (both @ cells - cells.diagonal() * both) * both, axis=-1)
+    for before, after, variance in _of_ties(cells, tied, x, phi):
+        out = out + np.sum(variance * (after**2 - before**2), axis=-1)
+    return np.asarray(out)
+
+
 def fourth(cells: Array, tied: Array, vector_noise: Array, x: Array, phi: Array) -> Array:
     """Fourth cumulant of x'(e - E phi), (...), for Laplace laws: 3 times the sum of squared variances.
 
-    Noise on the vector that is not independent counts as one variable, which bounds it.
+    Noise on the vector that is not independent counts as one variable, which bounds it. The fourth powers of
+    x_i phi_j + x_j phi_i are added up by their terms, so that no point has a matrix.
     """
-    parts = np.triu(cells * weights(tied, x, phi) ** 2)
-    total = np.sum(parts**2, axis=(-2, -1))
+    squared, both, x2, phi2 = cells**2, x * phi, x**2, phi**2
+    terms = x2**2 @ squared * phi2**2 + 4 * (x2 * both @ squared) * (both * phi2) + 3 * (both**2 @ squared) * both**2
+    total = np.sum(terms - 7 * squared.diagonal() * both**2 * both**2, axis=-1)  # these have one term and not eight
+    for before, after, variance in _of_ties(cells, tied, x, phi):
+        total = total + np.sum(variance**2 * (after**4 - before**4), axis=-1)
     variances = np.diag(vector_noise)
     if np.array_equal(vector_noise, np.diag(variances)):
         total = total + np.sum((variances * x**2) ** 2, axis=-1)
     else:
-        total = total + np.einsum("...i,ij,...j->...", x, vector_noise, x) ** 2
+        total = total + np.sum(x @ vector_noise * x, axis=-1) ** 2
     return np.asarray(3.0 * total)
+
+
+def _of_ties(cells: Array, tied: Array, x: Array, phi: Array) -> list[tuple[Array, Array, Array]]:
+    """x'B_k phi without and with what is tied to a cell, and its variance: of all such cells, if there are any."""
+    rows = np.flatnonzero(tied)
+    if not len(rows):
+        return []
+    before = x[..., rows] * phi[..., -1:] + x[..., -1:] * phi[..., rows]
+    return [(before, before + tied[rows] * x[..., rows] * phi[..., rows], cells[rows, -1])]

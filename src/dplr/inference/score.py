@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dplr.inference.noise import covariance, fourth, turned
+from dplr.inference.noise import covariance, fourth, second, turned
 from dplr.inference.reading import Reading
 
 Array = NDArray[np.float64]
@@ -23,8 +23,8 @@ Flags = NDArray[np.bool_]
 # A step, and what is known of it.
 _Moves = TypeVar("_Moves", bound=tuple[Array, ...])
 
-# Points of a batch hold at most this many numbers in one array.
-_MOST = 2**21
+# Points of a batch hold at most this many numbers in one array, which then stays near the processor.
+_MOST = 2**18
 # Steps that a batch may take; after `_CALM` they are shortened by `_SHORT`, so that no cycle of two goes on. The lowest
 # point may lie far away beyond a plain: the statistic falls all the way.
 _STEPS, _FALLING, _CALM, _SHORT = 60, 300, 15, 0.6
@@ -50,6 +50,12 @@ class Model:
     turn: Array
     weights: Array
 
+    def at(self, places: NDArray[np.intp]) -> Model:
+        """The model at some of its points (m, q)."""
+        return Model(
+            self.value[places], self.slope[places], self.curvature[places], self.turn[places], self.weights[places]
+        )
+
     def within(self, theta: Array, box: Array, sides: Array) -> Model:
         """The model with the cost of coefficients beyond their bounds: on sides (..., q), -1 or 1, and 0 for none."""
         steep = np.where(sides != 0, (_STEEP / box) ** 2, 0.0)
@@ -71,18 +77,16 @@ def statistic(reading: Reading, phi: Array, box: Array) -> Model:
     return _unbounded(reading, phi).within(theta, box, sides_of(theta, box))
 
 
-def _unbounded(reading: Reading, phi: Array, noise: Array | None = None) -> Model:
-    """The model without a box; `noise` is the covariance of the matrix's own noise, where it is computed already."""
-    if noise is None:
-        noise = covariance(reading.cells, reading.tied, phi)
-    v = noise + (reading.vector_noise + reading.sampling)
+def _unbounded(reading: Reading, phi: Array) -> Model:
+    """The model without a box."""
+    v = covariance(reading.cells, reading.tied, phi) + (reading.vector_noise + reading.sampling)
     r = reading.vector - phi @ reading.matrix
     z = _solve(v, r[..., None])[..., 0]
     d = reading.matrix + turned(reading.cells, reading.tied, z, phi)
     turn = _solve(v, d)
     curvature = d @ turn
     curvature = (curvature + np.swapaxes(curvature, -1, -2)) / 2
-    return Model(np.sum(r * z, axis=-1), np.einsum("...ij,...j->...i", d, z), curvature, turn, z)
+    return Model(np.sum(r * z, axis=-1), _times(d, z), curvature, turn, z)
 
 
 def outside(reading: Reading, phi: Array, box: Array) -> Flags:
@@ -98,31 +102,25 @@ def quantile(z: float | Array, kurtosis: Array) -> Array:
     return np.asarray(np.minimum(raised, np.maximum(z, laplace)))
 
 
-def kurtosis(reading: Reading, x: Array, phi: Array, noise: Array | None = None) -> Array:
-    """Excess kurtosis of x'(vector - matrix phi); 0 for Gaussian noise. `noise` as in `variances`."""
+def kurtosis(reading: Reading, x: Array, phi: Array) -> Array:
+    """Excess kurtosis of x'(vector - matrix phi); 0 for Gaussian noise."""
     if not reading.laplace:
         return np.zeros(x.shape[:-1])
-    total, _ = variances(reading, x, phi, noise)
+    total, _ = variances(reading, x, phi)
     tails = fourth(reading.cells, reading.tied, reading.vector_noise, x, phi)
     return np.asarray(np.divide(tails, total**2, out=np.zeros_like(total), where=total > 0))
 
 
-def variances(reading: Reading, x: Array, phi: Array, noise: Array | None = None) -> tuple[Array, Array]:
-    """Variance of x'(vector - matrix phi), and the part of it that is noise.
-
-    `noise` is the covariance of the matrix's own noise at these points, where it is computed already.
-    """
-    if noise is None:
-        noise = covariance(reading.cells, reading.tied, phi)
-    noise = noise + reading.vector_noise
-    private = np.einsum("...i,...ij,...j->...", x, noise, x)
-    return private + np.einsum("...i,ij,...j->...", x, reading.sampling, x), private
+def variances(reading: Reading, x: Array, phi: Array) -> tuple[Array, Array]:
+    """Variance of x'(vector - matrix phi), and the part of it that is noise."""
+    private = second(reading.cells, reading.tied, x, phi) + np.sum(x @ reading.vector_noise * x, axis=-1)
+    return private + np.sum(x @ reading.sampling * x, axis=-1), private
 
 
 def correlation(reading: Reading, x: Array, phi: Array) -> Array:
     """Correlation, in [0, 1], of x'(vector - matrix phi) and the noise on the matrix in it."""
     total, _ = variances(reading, x, phi)
-    part = np.einsum("...i,...ij,...j->...", x, covariance(reading.cells, reading.tied, phi), x)
+    part = second(reading.cells, reading.tied, x, phi)
     share = np.divide(part, total, out=np.zeros_like(total), where=total > 0)
     return np.asarray(np.sqrt(np.clip(share, 0.0, 1.0)))
 
@@ -133,25 +131,33 @@ def lowest(reading: Reading, box: Array, start: Array, fixed: Array | None = Non
 
     With `fixed` (m, q) only directions that leave ``fixed @ phi`` as it is are taken.
     """
-    points, success = lowest_of(reading, box, start[None], fixed)
+    points, success, _ = lowest_of(reading, box, start[None], fixed)
     return points[0], bool(success[0])
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
-def lowest_of(reading: Reading, box: Array, starts: Array, fixed: Array | None = None) -> tuple[Array, Flags]:
-    """The points (k, q) that searches for the smallest statistic from each start (k, q) come to, and which ended."""
-    free, least = None if fixed is None else _null_space(fixed), np.full(len(starts), np.inf)
+def lowest_of(reading: Reading, box: Array, starts: Array, fixed: Array | None = None) -> tuple[Array, Flags, Array]:
+    """The points (k, q) that searches for the smallest statistic from each start (k, q) come to.
 
-    def move_of(model: Model) -> tuple[Array]:
-        if free is None:
-            return (_solve(model.curvature, model.slope[..., None])[..., 0],)
-        inner = _solve(free.T @ model.curvature @ free, (model.slope @ free)[..., None])[..., 0]
-        return (np.asarray(inner @ free.T),)
+    `box` is (q,), or (k, q) of each search; `fixed` (m, q) as in `lowest`, or (k, m, q). Also which searches ended, and
+    the statistic where they did.
+    """
+    k, q = starts.shape
+    boxes, least, values = np.broadcast_to(box, starts.shape), np.full(k, np.inf), np.full(k, np.nan)
+    held = None if fixed is None else _Held.of(np.broadcast_to(fixed, (k, *fixed.shape[-2:])))
 
     def step(phi: Array, which: NDArray[np.intp]) -> Step:
-        if free is not None and not free.shape[1]:
+        def move_of(model: Model, places: NDArray[np.intp]) -> tuple[Array]:
+            if held is None:
+                return (_solve(model.curvature, model.slope[..., None])[..., 0],)
+            return (held.at(which[places]).move(model),)
+
+        local, theta = _unbounded(reading, phi), reading.center + phi
+        if held is not None and held.rows.shape[1] == q:
+            values[which] = local.within(theta, boxes[which], sides_of(theta, boxes[which])).value
             return Step(np.zeros(phi.shape), np.ones(len(phi), bool), np.zeros(len(phi)), math.inf)
-        (move,), model = _within(_unbounded(reading, phi), reading.center + phi, box, move_of)
+        (move,), model = _within(local, theta, boxes[which], move_of)
+        values[which] = model.value
         gain = np.sum(move * model.slope, axis=-1)  # what the local model promises
         most = least[which] * (1 + _ROUNDING) + _ROUNDING
         least[which] = np.fmin(least[which], model.value)
@@ -159,7 +165,47 @@ def lowest_of(reading: Reading, box: Array, starts: Array, fixed: Array | None =
         enough = 1e-7 * (1.0 + np.abs(model.value)) * np.maximum(1.0, model.value / 100)
         return Step(move, gain <= enough, model.value, most)
 
-    return _iterate(step, starts.copy(), reading.center, np.full(starts.shape, np.inf), _FALLING)
+    points, success = _iterate(step, starts.copy(), reading.center, np.full(starts.shape, np.inf), _FALLING)
+    return points, success, values
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Held:
+    """Contrasts that a step leaves as they are: one coefficient of each (k, m) makes up for others: rows (k, m, q)."""
+
+    rows: Array
+    pivots: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, fixed: Array) -> _Held:
+        """These independent contrasts (k, m, q), by elimination."""
+        rows, every = fixed.copy(), np.arange(len(fixed))
+        pivots = np.zeros(fixed.shape[:2], np.intp)
+        for i in range(fixed.shape[1]):
+            pivots[:, i] = np.argmax(np.abs(rows[:, i]), axis=1)
+            rows[:, i] /= rows[every, i, pivots[:, i], None]
+            column = rows[every, :, pivots[:, i]]
+            column[:, i] = 0.0
+            rows -= column[..., None] * rows[:, i, None, :]
+        return cls(rows, pivots)
+
+    def at(self, places: NDArray[np.intp]) -> _Held:
+        """Those of some points."""
+        return _Held(self.rows[places], self.pivots[places])
+
+    def move(self, model: Model) -> Array:
+        """The step to the lowest point of a model that leaves the contrasts as they are."""
+        rows, pivots, every = self.rows, self.pivots, np.arange(len(self.rows))[:, None]
+        across = model.curvature[every, pivots]
+        inner = across[every[..., None], np.arange(rows.shape[1])[:, None], pivots[:, None, :]]
+        turned_rows = np.swapaxes(rows, -1, -2) @ (across - inner @ rows / 2)
+        curvature = model.curvature - turned_rows - np.swapaxes(turned_rows, -1, -2)
+        slope = model.slope - _times(np.swapaxes(rows, -1, -2), model.slope[every, pivots])
+        curvature[every, pivots], curvature[every, :, pivots], slope[every, pivots] = 0.0, 0.0, 0.0
+        curvature[every, pivots, pivots] = np.max(np.einsum("...ii->...i", curvature), axis=-1, keepdims=True)
+        move = _solve(curvature, slope[..., None])[..., 0]
+        move[every, pivots] -= _times(rows, move)
+        return move
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
@@ -177,24 +223,23 @@ def ends(
     boxes = np.broadcast_to(box, c.shape)
 
     def step(phi: Array, which: NDArray[np.intp]) -> Step:
-        noise = covariance(reading.cells, reading.tied, phi)
-        local, goal = _unbounded(reading, phi, noise), c[which]
-
-        def move_of(model: Model) -> tuple[Array, Array, Array, Array]:
+        def move_of(model: Model, places: NDArray[np.intp]) -> tuple[Array, Array, Array, Array]:
+            goal, at = c[which[places]], phi[places]
             solved = _solve(model.curvature, np.stack([model.slope, goal], axis=-1))
             inward, along = solved[..., 0], solved[..., 1]
-            x = np.einsum("...ij,...j->...i", model.turn, along)
-            normal = normals[which] + (widening * correlation(reading, x, phi) if widening else 0.0)
-            level = quantile(normal, kurtosis(reading, x, phi, noise)) ** 2
+            x = _times(model.turn, along)
+            normal = normals[which[places]] + (widening * correlation(reading, x, at) if widening else 0.0)
+            level = quantile(normal, kurtosis(reading, x, at)) ** 2
             room = level - (model.value - np.sum(model.slope * inward, axis=-1))
             length = np.sum(goal * along, axis=-1)
             half = np.sqrt(np.maximum(room, 0.0) * length)
             move = np.asarray(inward + np.where(length > 0, half / length, 0.0)[:, None] * along)
             return move, half, level, room
 
+        local = _unbounded(reading, phi)
         (move, half, level, room), model = _within(local, reading.center + phi, boxes[which], move_of)
-        ahead = np.abs(np.sum(goal * move, axis=-1)) <= _ALONG * half
-        size = np.einsum("...i,...ij,...j->...", move, model.curvature, move)
+        ahead = np.abs(np.sum(c[which] * move, axis=-1)) <= _ALONG * half
+        size = np.sum(move * _times(model.curvature, move), axis=-1)
         return Step(move, ahead & (size <= _ACROSS**2 * room) & (room > 0), model.value, _HIGH * level)
 
     return _iterate(step, np.broadcast_to(start, c.shape).copy(), reading.center, boxes)
@@ -209,23 +254,35 @@ class Step(NamedTuple):
     most: Array | float
 
 
-def _within(local: Model, theta: Array, box: Array, move_of: Callable[[Model], _Moves]) -> tuple[_Moves, Model]:
+def _within(
+    local: Model, theta: Array, box: Array, move_of: Callable[[Model, NDArray[np.intp]], _Moves]
+) -> tuple[_Moves, Model]:
     """The step of a model with the bounds that hold where it leads, and that model at the sides where it begins.
 
-    Sides may come back in a circle: the step of each is computed once.
+    A point whose step leads to the sides that it was computed with is done. Sides may come back in a circle: the step
+    of each is computed once, and that at which the tries would end is taken.
     """
-    sides = sides_of(theta, box)
+    sides, boxes, places = sides_of(theta, box), np.broadcast_to(box, theta.shape), np.arange(len(theta))
     here = local.within(theta, box, sides)
-    moves = move_of(here)
-    tried = {sides.tobytes(): moves}
-    for _ in range(_SIDES):
-        ahead = sides_of(theta + moves[0], box)
-        if np.array_equal(ahead, sides):
+    moves = move_of(here, places)
+    tried = []
+    for count in range(1, _SIDES + 1):
+        tried.append((sides.copy(), [move.copy() for move in moves]))
+        ahead = sides_of(theta[places] + moves[0][places], boxes[places])
+        for first, (before, _) in reversed([*enumerate(tried)]):
+            again = np.all(before[places] == ahead, axis=1)
+            if not again.any():
+                continue
+            last = tried[first + (_SIDES - first) % (count - first)][1]
+            for move, other in zip(moves, last, strict=True):
+                move[places[again]] = other[places[again]]
+            places, ahead = places[~again], ahead[~again]
+        if not len(places):
             break
-        sides, place = ahead, ahead.tobytes()
-        if place not in tried:
-            tried[place] = move_of(local.within(theta, box, sides))
-        moves = tried[place]
+        sides[places] = ahead
+        model = local.at(places).within(theta[places], boxes[places], ahead)
+        for move, other in zip(moves, move_of(model, places), strict=True):
+            move[places] = other
     return moves, here
 
 
@@ -262,10 +319,9 @@ def _iterate(
     return points, success
 
 
-def _null_space(fixed: Array) -> Array:
-    _, values, rows = np.linalg.svd(fixed)
-    rank = int(np.sum(values > max(fixed.shape) * np.finfo(np.float64).eps * values[0])) if len(values) else 0
-    return np.asarray(rows[rank:].T)
+def _times(matrix: Array, vectors: Array) -> Array:
+    """The product of each matrix and its vector."""
+    return np.asarray((matrix @ vectors[..., None])[..., 0])
 
 
 def _solve(matrix: Array, right: Array) -> Array:

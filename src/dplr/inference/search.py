@@ -42,6 +42,14 @@ class Box(NamedTuple):
         return np.where(contrasts != 0, self.main, self.nuisance)
 
 
+def widest(reading: Reading, effect_bound: float | None = None) -> Array:
+    """The wider bounds of the scaled coefficients, for an effect bound or that of the estimand."""
+    value = EFFECT_BOUNDS[reading.estimand] if effect_bound is None else real_number("effect_bound", effect_bound)
+    if not 0 < value < math.inf:
+        raise ValueError(sentence("effect_bound", "must be positive and finite", value))
+    return np.asarray(_WIDER * np.asarray(value / reading.sizes))
+
+
 @lru_cache(maxsize=16)
 def box_of(reading: Reading, effect_bound: float | None = None) -> Box:
     """The bounds of the scaled coefficients: those of the effect bound, or that of the estimand.
@@ -49,14 +57,11 @@ def box_of(reading: Reading, effect_bound: float | None = None) -> Box:
     The own coefficients of a contrast, and those that the released numbers bound, have `_WIDER` times these: what is
     told by the data does not depend on the assumption, and a wider bound only makes intervals longer.
     """
-    value = EFFECT_BOUNDS[reading.estimand] if effect_bound is None else real_number("effect_bound", effect_bound)
-    if not 0 < value < math.inf:
-        raise ValueError(sentence("effect_bound", "must be positive and finite", value))
-    box = np.asarray(value / reading.sizes)
-    wide, size = _WIDER * box, len(box)
+    wide = widest(reading, effect_bound)
+    size = len(wide)
     search = Search.of(reading, np.eye(size), Box(wide, wide))
     firm = search.bounded(np.arange(size), two_sided(0.05) + SURE)
-    return Box(np.where(firm, wide, box), wide)
+    return Box(np.where(firm, wide, wide / _WIDER), wide)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -78,22 +83,39 @@ class Search:
             middle, success = lowest(reading, box.nuisance, middle)
         return cls(reading, contrasts, box.of(contrasts), box.nuisance, middle, success and not reading.far)
 
-    def ends(self, which: NDArray[np.intp], z: float | Array, widening: float = 0.0) -> tuple[Array, Flags]:
+    def ends(
+        self, which: NDArray[np.intp], z: float | Array, widening: float = 0.0, known: bool = True
+    ) -> tuple[Array, Flags]:
         """Points (2, k, q) at which contrasts `which` are smallest and largest, and whether the search ended (k,).
 
         A second search begins beyond the ends, since a set that is not convex may go on there: the farther ends count.
+        Without `known` contrasts that are not bounded are left where the first search says that they are not.
         """
         m, contrasts = len(which), np.tile(self.contrasts[which], (2, 1))
+        if not self.success:
+            return np.zeros((2, m, len(self.middle))), np.zeros(m, bool)
         signs, quantiles = np.repeat([-1.0, 1.0], m), np.tile(np.broadcast_to(z, m), 2)
         case = _Ends(self.reading, contrasts, signs, np.tile(self.box[which], (2, 1)), quantiles, widening)
         points, success = case.of(np.arange(2 * m), self.middle)
-        beyond = self.middle + _BEYOND * (points - self.middle)
-        points, success = case.farther(points, success, np.arange(2 * m), beyond)
-        if len(rest := np.flatnonzero(~success)):
+        going = np.arange(2 * m)
+        if not known:
+            going = np.flatnonzero(~np.tile(np.any(self._through(which, points, success), axis=0), 2))
+        points, success = case.farther(points, success, going, self.middle + _BEYOND * (points - self.middle)[going])
+        if len(rest := going[~success[going]]):
             points, success = case.farther(points, success, rest, case.steps(rest, self.middle))
         points = points.reshape(2, m, -1)
         place = np.einsum("smq,mq->sm", points, self.contrasts[which])
-        return points, success.reshape(2, m).all(axis=0) & (place[1] > place[0]) & self.success
+        return points, success.reshape(2, m).all(axis=0) & (place[1] > place[0])
+
+    def _through(self, which: NDArray[np.intp], points: Array, success: Flags) -> Flags:
+        """Whether an end (2, k) of a contrast that is about one coefficient alone is beyond its bound.
+
+        So are all ends that are farther.
+        """
+        own = self.contrasts[which] != 0
+        beyond = outside(self.reading, points.reshape(2, len(which), -1), self.box[which])
+        through = np.any(beyond & own, axis=2) & success.reshape(2, -1)
+        return np.asarray(through & (np.sum(own, axis=1) == 1))
 
     def bounded(self, which: NDArray[np.intp], z: float | Array) -> Flags:
         """Whether contrasts `which` are bounded by more than the assumption about the coefficients themselves.
@@ -102,7 +124,7 @@ class Search:
         is at its bound, the interval is shorter than what the bounds alone leave to the contrast: a column that
         another one makes up for would else be bounded by the bound of that.
         """
-        points, success = self.ends(which, z)
+        points, success = self.ends(which, z, known=False)
         contrasts = self.contrasts[which]
         beyond = outside(self.reading, points, self.box[which])
         far = np.any(beyond & (contrasts != 0), axis=(0, 2))

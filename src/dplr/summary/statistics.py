@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from dplr.inference.determination import Squares
@@ -16,7 +17,7 @@ from dplr.inference.reading import EFFECT_BOUNDS
 from dplr.privacy.estimand import Estimand
 from dplr.summary.columns import INTERCEPT
 from dplr.summary.render import CANNOT_SAY, decimals, p_text, rounded
-from dplr.summary.subject import Subject, joint_test
+from dplr.summary.subject import Subject, joint_test, term_verdicts
 
 R_SQUARED, ADJUSTED, DEVIATION = "R-squared", "adjusted R-squared", "residual std. deviation"
 ALL_SLOPES = "all slopes"
@@ -149,18 +150,26 @@ def _squares(subject: Subject) -> Squares | None:
     return Squares.of(reading, INTERCEPT in subject.names)
 
 
-def term_tests(subject: Subject, effect_bound: float | None) -> tuple[TermTest, ...]:
-    """The test of all slopes, where there are several, and of each column with several coefficients."""
-    return tuple(_term_tests(subject, effect_bound))
+def term_tests(
+    subject: Subject, effect_bound: float | None, known: Sequence[NDArray[np.str_]] | None = None
+) -> tuple[TermTest, ...]:
+    """The test of all slopes, where there are several, and of each column with several coefficients.
+
+    `known` are the verdicts at 95 % of the lines of each equation, where they are.
+    """
+    return tuple(_term_tests(subject, effect_bound, known))
 
 
-def _term_tests(subject: Subject, effect_bound: float | None) -> Iterator[TermTest]:
+def _term_tests(
+    subject: Subject, effect_bound: float | None, known: Sequence[NDArray[np.str_]] | None
+) -> Iterator[TermTest]:
     slopes = [k for k, name in enumerate(subject.names) if name != INTERCEPT]
     groups = {ALL_SLOPES: slopes} if len(slopes) > 1 else {}
     for name, members in subject.groups.items():
         if 1 < len(members) < len(slopes):
             groups[name] = [subject.names.index(member) for member in members]
-    for equation in subject.equations:
+    for number, equation in enumerate(subject.equations if groups else ()):
+        verdicts = term_verdicts(equation, effect_bound) if known is None else known[number]
         for name, places in groups.items():
-            test = joint_test(equation, places, np.zeros(len(places)), effect_bound)
+            test = joint_test(equation, places, np.zeros(len(places)), effect_bound, verdicts[places])
             yield TermTest(name, equation.label, test.statistic, test.dof, test.p_value, test.verdict)

@@ -17,6 +17,7 @@ from dplr.bounds.products import centred
 from dplr.inference.intervals import (
     DECLARED,
     NARROWLY,
+    TEST_LEVEL,
     UNBOUNDED,
     Intervals,
     ScoreTest,
@@ -24,6 +25,7 @@ from dplr.inference.intervals import (
     ends_alone,
     intervals,
     score_test,
+    verdicts_of,
     weakness,
 )
 from dplr.inference.reading import EFFECT_BOUNDS, Reading
@@ -204,6 +206,9 @@ def summarise(
     from dplr.summary.statistics import drowned_words, fit_statistics, term_tests
 
     lines = lines_of(subject, level, joint, effect_bound, most)
+    known = None
+    if most is None and level == TEST_LEVEL and not joint and all(one.values is None for one in subject.equations):
+        known = np.array([line.verdict for line in lines]).reshape(len(subject.equations), -1)
     statistics = fit_statistics(subject, level, effect_bound)
     advice = [*subject.advice, *(words for equation in subject.equations for words in _warnings(subject, equation))]
     reading = subject.equations[0].reading
@@ -234,7 +239,7 @@ def summarise(
         condition=condition,
         parts=subject.parts & set(subject.names),
         fit_statistics=statistics,
-        tests=() if most is not None else term_tests(subject, effect_bound),
+        tests=() if most is not None else term_tests(subject, effect_bound, known),
     )
 
 
@@ -285,12 +290,18 @@ def ends_of(equation: Equation, level: float, joint: bool, effect_bound: float |
 
 
 def joint_test(
-    equation: Equation, which: Sequence[int], values: NDArray[np.float64], effect_bound: float | None
-) -> ScoreTest:
-    """Test that these coefficients have these values in the user's units, all at once."""
+    equation: Equation, which: Sequence[int], values: NDArray[np.float64], effect_bound: float | None,
+    known: NDArray[np.str_] | None = None,
+) -> ScoreTest:  # fmt: skip
+    """Test that these coefficients have these values in the user's units, all at once; `known` as in `score_test`."""
     rows = list(which)
     bound = equation.bound(effect_bound)
-    return score_test(equation.reading, equation.contrasts[rows], values - equation.added[rows], bound)
+    return score_test(equation.reading, equation.contrasts[rows], values - equation.added[rows], bound, known)
+
+
+def term_verdicts(equation: Equation, effect_bound: float | None) -> NDArray[np.str_]:
+    """What `joint_test` asks of each coefficient, in tests that coefficients are 0."""
+    return verdicts_of(equation.reading, equation.contrasts, -equation.added, equation.bound(effect_bound))
 
 
 def _lines(subject: Subject, equation: Equation, estimates: Intervals, p_values: NDArray[np.float64]) -> list[Line]:
