@@ -208,7 +208,7 @@ def summarise(
     lines = lines_of(subject, level, joint, effect_bound, most)
     known = None
     if most is None and level == TEST_LEVEL and not joint and all(one.values is None for one in subject.equations):
-        known = np.array([line.verdict for line in lines]).reshape(len(subject.equations), -1)
+        known = [*np.array([line.verdict for line in lines]).reshape(len(subject.equations), -1)]
     statistics = fit_statistics(subject, level, effect_bound)
     advice = [*subject.advice, *(words for equation in subject.equations for words in _warnings(subject, equation))]
     reading = subject.equations[0].reading
