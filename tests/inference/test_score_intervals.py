@@ -355,7 +355,7 @@ def test_whatever_is_released_ends_are_two_finite_numbers_or_none():
             tied=tied, vector_noise=np.eye(q) * rng.choice([0.0, 1.0]), sampling=np.eye(q) * rng.choice([0.0, 1.0]),
             laplace=bool(rng.random() < 0.5), center=np.zeros(q), sizes=np.ones(q), estimand=Estimand.MEAN,
         )  # fmt: skip
-        found = intervals(given, np.eye(q), effect_bound=rng.choice([None, 10.0]))
+        found = intervals(given, np.eye(q), bounds=rng.choice([None, 10.0]))
         bounded = found.verdict != UNBOUNDED
         assert np.all(found.low[bounded] < found.high[bounded])
         assert np.all(np.isfinite(found.low) == bounded)
@@ -426,7 +426,7 @@ def test_input_that_makes_no_sense_is_refused():
     with pytest.raises(ValueError, match="`level` must be"):
         intervals(given, np.eye(4), 95.0)
     with pytest.raises(ValueError, match="`effect_bound` must be"):
-        intervals(given, np.eye(4), effect_bound=0.0)
+        intervals(given, np.eye(4), bounds=0.0)
     with pytest.raises(ValueError, match="independent"):
         score_test(given, np.ones((2, 4)), [0.0, 0.0])
     with pytest.raises(ValueError, match="`values` must be 1"):

@@ -244,7 +244,7 @@ def test_intervals_that_forget_the_linear_term_do_not_hold_the_truth():
         units = est._record.prep.scale[:3] / 2**20
         for noise in (reading.vector_noise, np.zeros((4, 4))):
             # With a declared reach no interval is wider for being reported.
-            found = intervals(replace(reading, vector_noise=noise), np.eye(4)[:3] * units[:, None], effect_bound=100.0)
+            found = intervals(replace(reading, vector_noise=noise), np.eye(4)[:3] * units[:, None], bounds=100.0)
             held.append((found.low <= TRUTH[:3]) & (found.high >= TRUTH[:3]))
     assert np.mean(held[::2]) > 0.9
     assert np.mean(held[1::2]) < np.mean(held[::2]) - 0.1

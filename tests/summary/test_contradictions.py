@@ -33,7 +33,9 @@ def with_a_null_direction(loans, seed):
     (reading,) = record.mechanism.readings(record.plan, record.parts, [])
     keep = [[*est.coef_names_, "(intercept)"].index(name) for name in COLUMNS]
     units, added = user_units(record.prep, reading)
-    equation = Equation("", reading.subset(np.array(keep)), units[np.ix_(keep, keep)], added[keep])
+    equation = Equation(
+        "", reading.subset(np.array(keep)), units[np.ix_(keep, keep)], added[keep], np.zeros(len(COLUMNS) - 1, bool)
+    )
     return Subject([equation], COLUMNS, {}, "", {}, (), [""] * len(COLUMNS))
 
 

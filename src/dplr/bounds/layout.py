@@ -108,6 +108,17 @@ class Layout:
         return (*singles, *(first for first, product in self._products if product.quantity))
 
     @cached_property
+    def indicators(self) -> tuple[bool, ...]:
+        """Whether each column of the model is 0 or 1 and measures nothing: flags, levels, bins, marks, level pairs."""
+        marked = {first + k for first, width in self.blocks for k in range(width)}
+        for first, column in zip(self.firsts, self.columns, strict=False):
+            if isinstance(column, Curve):
+                marked.update(range(first + column.line + len(column.places), first + column.line + column.block))
+            elif column.kind == "binary" or (isinstance(column, Numeric) and column.flag):
+                marked.add(first)
+        return tuple(place in marked for place in range(self.width))
+
+    @cached_property
     def straight(self) -> tuple[str, ...]:
         """The numbers without a curve, and why, where another number has one; else nothing."""
         if not self.hats:

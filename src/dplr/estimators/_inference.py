@@ -73,7 +73,8 @@ class Inference(Tests, Banded):
             Largest effect of a column that noise drowns: what a flag adds to the mean, to the probability or to the
             log odds, or a number from the middle of its range to an end. Intervals of other columns count it, and a
             table marks them. None takes the declared width of the target, the probability 1, and log odds or
-            logarithms of rates of 6.
+            logarithms of rates of 6 for flags, levels and bins. Of a number it takes nothing: lines that depend on one
+            that noise drowns cannot say.
 
         Returns
         -------
@@ -148,7 +149,8 @@ class Inference(Tests, Banded):
             Largest effect of a column that noise drowns: what a flag adds to the mean, to the probability or to the
             log odds, or a number from the middle of its range to an end. Intervals of other columns count it, and a
             table marks them. None takes the declared width of the target, the probability 1, and log odds or
-            logarithms of rates of 6.
+            logarithms of rates of 6 for flags, levels and bins. Of a number it takes nothing: lines that depend on one
+            that noise drowns cannot say.
 
         Returns
         -------
@@ -303,6 +305,8 @@ def _equations(
     """The equations of the table; `same` ones lack no coefficient but those that other ones make up for."""
     labels = [str(label) for label in fitted.classes_.tolist()] if len(readings) > 1 else [""]
     keep = np.array(selection.coordinates, np.intp)
+    layout, columns = record.prep.layout, keep[keep < record.prep.geometry.d]
+    indicators = np.zeros(len(columns), bool) if layout is None else np.array(layout.indicators)[columns]
     equations = []
     for label, reading in zip(labels, readings, strict=True):
         units, added = user_units(record.prep, reading)
@@ -313,5 +317,5 @@ def _equations(
         else:
             small = reading.subset(keep)
         unit = effect_unit(record.prep, reading.estimand)
-        equations.append(Equation(label, small, units[np.ix_(keep, keep)], added[keep], unit=unit))
+        equations.append(Equation(label, small, units[np.ix_(keep, keep)], added[keep], indicators, unit=unit))
     return equations

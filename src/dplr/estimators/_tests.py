@@ -47,7 +47,8 @@ class Tests:
             Largest effect of a column that noise drowns: what a flag adds to the mean, to the probability or to the
             log odds, or a number from the middle of its range to an end. Intervals of other columns count it, and a
             table marks them. None takes the declared width of the target, the probability 1, and log odds or
-            logarithms of rates of 6.
+            logarithms of rates of 6 for flags, levels and bins. Of a number it takes nothing: lines that depend on one
+            that noise drowns cannot say.
 
         Returns
         -------
@@ -87,7 +88,7 @@ class Tests:
                 equation.reading,
                 weights @ equation.contrasts,
                 values - weights @ equation.added,
-                equation.bound(effect_bound),
+                equation.bounds(effect_bound),
             )
             for equation in subject.equations
         ]

@@ -24,7 +24,7 @@ from dplr.inference.score import (
     statistic,
     variances,
 )
-from dplr.inference.search import CHOICES, SURE, Box, Search, box_of, finite, start_of, two_sided, widest
+from dplr.inference.search import CHOICES, SURE, Bounds, Box, Search, box_of, finite, start_of, two_sided, widest
 
 Array = NDArray[np.float64]
 
@@ -120,7 +120,7 @@ class ScoreTest:
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def intervals(
-    reading: Reading, contrasts: Array, level: float = 0.95, joint: bool = False, effect_bound: float | None = None
+    reading: Reading, contrasts: Array, level: float = 0.95, joint: bool = False, bounds: Bounds = None
 ) -> Intervals:
     """Intervals of contrasts (m, q) of the scaled coefficients, by inversion of the score's statistic.
 
@@ -129,30 +129,30 @@ def intervals(
     reading : the released equation.
     contrasts : (m, q) each row a linear combination of coefficients, such as those of user units.
     level : probability of each interval, or with `joint` of all of them together.
-    effect_bound : public bound of the effect of every coordinate, instead of that of the estimand.
+    bounds : public bounds of the effects of coordinates, instead of that of the estimand; infinite for none.
 
     Raises
     ------
     ValueError
         A contrast is zero, not finite or of another length; a level or bound is out of range.
     """
-    ends, search, alpha = _ends(reading, contrasts, level, joint, effect_bound)
+    ends, search, alpha = _ends(reading, contrasts, level, joint, bounds)
     return replace(ends, bounded_to=_bounded_to(search, np.flatnonzero(ends.verdict == NARROWLY), alpha))
 
 
-def ends_alone(reading: Reading, contrasts: Array, level: float, joint: bool, effect_bound: float | None) -> Intervals:
+def ends_alone(reading: Reading, contrasts: Array, level: float, joint: bool, bounds: Bounds) -> Intervals:
     """The intervals without the levels up to which narrow ones are bounded, whose search takes longest."""
-    return _ends(reading, contrasts, level, joint, effect_bound)[0]
+    return _ends(reading, contrasts, level, joint, bounds)[0]
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def _ends(
-    reading: Reading, contrasts: Array, level: float, joint: bool, effect_bound: float | None
+    reading: Reading, contrasts: Array, level: float, joint: bool, bounds: Bounds
 ) -> tuple[Intervals, Search, float]:
     """The intervals, the search for them, and the share of samples that each may miss."""
     contrasts = _checked_contrasts(reading, contrasts)
     alpha = (1 - check_level(level)) / (max(len(contrasts), 1) if joint else 1)
-    search = Search.of(reading, contrasts, box_of(reading, effect_bound))
+    search = Search.of(reading, contrasts, box_of(reading, bounds))
     points, verdict = _surely(search, alpha)
     origin = contrasts @ reading.center
     pair = np.sort(reading.factor * (origin + np.einsum("smq,mq->sm", points, contrasts)), axis=0)
@@ -179,7 +179,7 @@ def _ends(
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def consistent(
-    reading: Reading, contrasts: Array, values: Array, intervals: Intervals, effect_bound: float | None = None
+    reading: Reading, contrasts: Array, values: Array, intervals: Intervals, bounds: Bounds = None
 ) -> tuple[Intervals, Array]:
     """Intervals of contrasts (m, q), and the p-value of each having its value (m,); both cannot say where one cannot.
 
@@ -187,7 +187,7 @@ def consistent(
     along another weak direction only one of them finds that, and what they say is contradictory (`contradictory`).
     """
     contrasts, values = _checked_contrasts(reading, contrasts), np.asarray(values, np.float64)
-    m, box = len(contrasts), box_of(reading, effect_bound)
+    m, box = len(contrasts), box_of(reading, bounds)
     alpha = (1 - intervals.level) / (max(m, 1) if intervals.joint else 1)
     p_values, said = np.full(m, math.nan), np.flatnonzero(intervals.verdict != UNBOUNDED)
     if len(said):
@@ -217,7 +217,7 @@ def contradictory(outside: Flags, p_values: Array, alpha: float) -> Flags:
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def score_test(
-    reading: Reading, contrasts: Array, values: Array, effect_bound: float | None = None,
+    reading: Reading, contrasts: Array, values: Array, bounds: Bounds = None,
     known: NDArray[np.str_] | None = None,
 ) -> ScoreTest:  # fmt: skip
     """Test that contrasts (m, q) of the scaled coefficients have these values (m,), all of them at once.
@@ -239,22 +239,22 @@ def score_test(
         raise ValueError(sentence("values", f"must be {dof} finite numbers, one per contrast", values.tolist()))
     if not dof or np.linalg.matrix_rank(contrasts) < dof:
         raise ValueError(sentence("contrasts", "must be one or more independent rows", contrasts.tolist()))
-    verdicts = verdicts_of(reading, contrasts, values, effect_bound) if known is None else known
+    verdicts = verdicts_of(reading, contrasts, values, bounds) if known is None else known
     if dof > 1 and not np.any((verdicts == BOUNDED) | (verdicts == DECLARED)):
-        best = ends_alone(reading, _clearest(reading, contrasts), TEST_LEVEL, False, effect_bound)
+        best = ends_alone(reading, _clearest(reading, contrasts, bounds), TEST_LEVEL, False, bounds)
         verdicts = np.append(verdicts, best.verdict)
     verdict = _together(verdicts)
     if verdict == UNBOUNDED:
         return ScoreTest(math.nan, dof, math.nan, UNBOUNDED)
-    box, narrow = box_of(reading, effect_bound), np.array([verdict == NARROWLY])
+    box, narrow = box_of(reading, bounds), np.array([verdict == NARROWLY])
     (value,), (p_value,) = _tested(reading, contrasts[None], values[None], box, narrow)
     return ScoreTest(float(value), dof, float(p_value), UNBOUNDED if math.isnan(value) else verdict)
 
 
-def verdicts_of(reading: Reading, contrasts: Array, values: Array, effect_bound: float | None) -> NDArray[np.str_]:
+def verdicts_of(reading: Reading, contrasts: Array, values: Array, bounds: Bounds) -> NDArray[np.str_]:
     """The verdict of the interval of 95 % of each contrast, if its own test does not contradict it."""
-    alone = ends_alone(reading, contrasts, TEST_LEVEL, False, effect_bound)
-    return consistent(reading, contrasts, values, alone, effect_bound)[0].verdict
+    alone = ends_alone(reading, contrasts, TEST_LEVEL, False, bounds)
+    return consistent(reading, contrasts, values, alone, bounds)[0].verdict
 
 
 def _together(verdicts: NDArray[np.str_]) -> str:
@@ -267,9 +267,9 @@ def _together(verdicts: NDArray[np.str_]) -> str:
     return DECLARED if DECLARED in verdicts else BOUNDED
 
 
-def _clearest(reading: Reading, contrasts: Array) -> Array:
+def _clearest(reading: Reading, contrasts: Array, bounds: Bounds) -> Array:
     """The combination (1, q) of contrasts that the released numbers know best beside what the bounds leave to them."""
-    box = widest(reading)
+    box = widest(reading, bounds)[1]
     middle, _ = lowest(reading, box, start_of(reading, box))
     curvature = statistic(reading, middle[None], box).curvature[0]
     scaled = contrasts / (np.abs(contrasts) @ box)[:, None]
@@ -284,7 +284,7 @@ def _degrees(contrasts: Array, bounds: Box) -> int:
     """
     if len(contrasts) == 1:
         return 1
-    drowned = np.eye(contrasts.shape[1])[bounds.nuisance < bounds.main]
+    drowned = np.eye(contrasts.shape[1])[bounds.drowned]
     return int(np.linalg.matrix_rank(np.concatenate([contrasts / np.abs(contrasts).max(axis=1)[:, None], drowned])))
 
 
@@ -345,7 +345,7 @@ def _sides(reading: Reading, bounds: Box, contrasts: Array, middle: Array) -> li
 
     The widest ones are at every combination of both bounds and the middle, the others one after the other.
     """
-    drowned = np.flatnonzero((bounds.nuisance < bounds.main) & ~np.any(contrasts, axis=0))
+    drowned = np.flatnonzero(bounds.drowned & ~np.any(contrasts, axis=0))
     drowned = drowned[np.argsort(-bounds.nuisance[drowned], kind="stable")][:_MOST_SIDES]
     together, alone = drowned[:_TOGETHER], drowned[_TOGETHER:]
     signs = [*product((0.0, -1.0, 1.0), repeat=len(together))]
@@ -387,8 +387,9 @@ def _surely(search: Search, alpha: float) -> tuple[Array, NDArray[np.str_]]:
         if len(places):
             points[:, places], success = search.ends(places, z, widening)
             verdict[places] = np.where(success, word, UNBOUNDED)
-    dependent = np.any(outside(search.reading, points, search.box), axis=(0, 2))
-    verdict[dependent & (verdict == BOUNDED)] = DECLARED
+    beyond = outside(search.reading, points, search.box)
+    verdict[np.any(beyond, axis=(0, 2)) & (verdict == BOUNDED)] = DECLARED
+    verdict[np.any(beyond & search.open, axis=(0, 2))] = UNBOUNDED
     return points, verdict
 
 

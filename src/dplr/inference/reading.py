@@ -12,9 +12,8 @@ from dplr.inference.expansion import Expansion
 from dplr.inference.sampling import bounded_sampling, classical_sampling, residual_sum
 from dplr.privacy.estimand import Estimand
 
-# The largest effect of a column that noise drowns, in units of the equation (intervals.md, section 3): the width of a
-# target from -1 to 1, log odds, and logarithms of rates. An effect is that of a flag, or of a number from the middle of
-# its range to an end.
+# The largest effect of a flag, level or bin that noise drowns, in units of the equation (intervals.md, section 3): the
+# width of a target from -1 to 1, log odds, and logarithms of rates.
 EFFECT_BOUNDS = {
     Estimand.MEAN: 2.0,
     Estimand.LOCATION: 2.0,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -11,11 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dplr._kit.validation import real_number, sentence
+from dplr._kit.validation import sentence
 from dplr.inference.reading import EFFECT_BOUNDS, Reading
 from dplr.inference.score import Flags, ends, lowest, outside, statistic
 
 Array = NDArray[np.float64]
+# The largest effects of coordinates in units of the equation, infinite where nothing is assumed; one for all of them;
+# None for that of the estimand.
+Bounds = float | tuple[float, ...] | None
 
 # An interval is reported where that of 99.9 % is bounded too. Where that of the quantile z + `SURE` is not, noise on
 # the matrix may be why it is reported, and counts as the largest of `CHOICES` (intervals.md, section 3).
@@ -23,6 +25,8 @@ CHOICES = 50
 SURE = -float(special.ndtri(0.05 / CHOICES / 2))
 # The bound of a coefficient that the released numbers bound, over that of others.
 _WIDER = 4.0
+# How far a coefficient without a bound is followed, in bounds of the estimand (intervals.md, section 3).
+_FOLLOWED = 1000.0
 # Half of an interval that says little more than the bounds do, over what these leave.
 _VACUOUS = 0.9
 # The second search for an end starts this many half-widths away.
@@ -32,36 +36,44 @@ _PARTS = 0.2, 0.4, 0.6, 0.8
 
 
 class Box(NamedTuple):
-    """Bounds (q,) of coefficients that a contrast is not about, and the wider ones of those that it is about."""
+    """Bounds (q,) of coefficients that a contrast is not about, and the wider ones of those that it is about.
+
+    `drowned` (q,) are those that the released numbers do not bound. Of those that are `open` (q,) nothing is assumed:
+    the box is where a search ends.
+    """
 
     nuisance: Array
     main: Array
+    drowned: Flags
+    open: Flags
 
     def of(self, contrasts: Array) -> Array:
         """The bounds for contrasts (..., q)."""
         return np.where(contrasts != 0, self.main, self.nuisance)
 
 
-def widest(reading: Reading, effect_bound: float | None = None) -> Array:
-    """The wider bounds of the scaled coefficients, for an effect bound or that of the estimand."""
-    value = EFFECT_BOUNDS[reading.estimand] if effect_bound is None else real_number("effect_bound", effect_bound)
-    if not 0 < value < math.inf:
-        raise ValueError(sentence("effect_bound", "must be positive and finite", value))
-    return np.asarray(_WIDER * np.asarray(value / reading.sizes))
+def widest(reading: Reading, bounds: Bounds = None) -> tuple[Array, Array, Flags]:
+    """The bounds of the scaled coefficients, the wider ones, and of which of them nothing is assumed."""
+    usual = EFFECT_BOUNDS[reading.estimand]
+    effects = np.broadcast_to(np.asarray(usual if bounds is None else bounds, np.float64), reading.sizes.shape)
+    if not np.all(effects > 0):
+        raise ValueError(sentence("effect_bound", "must be positive and finite", bounds))
+    free = np.isinf(effects)
+    box = np.where(free, _FOLLOWED * usual, effects) / reading.sizes
+    return box, np.where(free, 1.0, _WIDER) * box, free
 
 
 @lru_cache(maxsize=16)
-def box_of(reading: Reading, effect_bound: float | None = None) -> Box:
-    """The bounds of the scaled coefficients: those of the effect bound, or that of the estimand.
+def box_of(reading: Reading, bounds: Bounds = None) -> Box:
+    """The bounds of the scaled coefficients: of these effects, or of that of the estimand.
 
     The own coefficients of a contrast, and those that the released numbers bound, have `_WIDER` times these: what is
     told by the data does not depend on the assumption, and a wider bound only makes intervals longer.
     """
-    wide = widest(reading, effect_bound)
-    size = len(wide)
-    search = Search.of(reading, np.eye(size), Box(wide, wide))
-    firm = search.bounded(np.arange(size), two_sided(0.05) + SURE)
-    return Box(np.where(firm, wide, wide / _WIDER), wide)
+    box, wide, free = widest(reading, bounds)
+    search = Search.of(reading, np.eye(len(box)), Box(wide, wide, free, free))
+    firm = search.bounded(np.arange(len(box)), two_sided(0.05) + SURE)
+    return Box(np.where(firm, wide, box), wide, ~firm, free)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -72,6 +84,7 @@ class Search:
     contrasts: Array
     box: Array
     nuisance: Array
+    open: Flags
     middle: Array
     success: bool
 
@@ -81,7 +94,7 @@ class Search:
         middle, success = lowest(reading, box.main, start_of(reading, box.main))
         if success:
             middle, success = lowest(reading, box.nuisance, middle)
-        return cls(reading, contrasts, box.of(contrasts), box.nuisance, middle, success and not reading.far)
+        return cls(reading, contrasts, box.of(contrasts), box.nuisance, box.open, middle, success and not reading.far)
 
     def ends(
         self, which: NDArray[np.intp], z: float | Array, widening: float = 0.0, known: bool = True
@@ -120,14 +133,14 @@ class Search:
     def bounded(self, which: NDArray[np.intp], z: float | Array) -> Flags:
         """Whether contrasts `which` are bounded by more than the assumption about the coefficients themselves.
 
-        The coefficients that a contrast is about are inside their wider bounds at both ends; and where some coefficient
-        is at its bound, the interval is shorter than what the bounds alone leave to the contrast: a column that
-        another one makes up for would else be bounded by the bound of that.
+        The coefficients that a contrast is about are inside their wider bounds at both ends, and so are those of which
+        nothing is assumed; and where some coefficient is at its bound, the interval is shorter than what the bounds
+        alone leave to the contrast: a column that another one makes up for would else be bounded by the bound of that.
         """
         points, success = self.ends(which, z, known=False)
         contrasts = self.contrasts[which]
         beyond = outside(self.reading, points, self.box[which])
-        far = np.any(beyond & (contrasts != 0), axis=(0, 2))
+        far = np.any(beyond & ((contrasts != 0) | self.open), axis=(0, 2))
         length = np.abs(np.einsum("mq,mq->m", points[1] - points[0], contrasts)) / 2
         vacuous = np.any(beyond, axis=(0, 2)) & (length > _VACUOUS * (np.abs(contrasts) @ self.nuisance))
         return np.asarray(success & ~far & ~vacuous)

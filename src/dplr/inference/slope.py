@@ -29,16 +29,17 @@ from scipy import special
 from dplr.inference.noise import weights
 from dplr.inference.reading import EFFECT_BOUNDS, Reading
 from dplr.inference.score import quantile
+from dplr.inference.search import Bounds
 
 Array = NDArray[np.float64]
 _LAPLACE = 3.0  # excess kurtosis
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
-def mean_slope(reading: Reading, level: float) -> tuple[float, float, float]:
+def mean_slope(reading: Reading, level: float, bounds: Bounds = None) -> tuple[float, float, float]:
     """Mean p(1 - p) at the coefficients, and its interval; nan where the released numbers cannot say.
 
-    The constant is the last coordinate.
+    The constant is the last coordinate; `bounds` are the largest effects, as those of intervals.
     """
     nothing = math.nan, math.nan, math.nan
     if reading.n_rows is None or reading.far or not np.all(np.isfinite(reading.matrix)):
@@ -50,7 +51,7 @@ def mean_slope(reading: Reading, level: float) -> tuple[float, float, float]:
     half = float(quantile(z, tails)) * math.sqrt(float(reading.cells[-1, -1])) / per_row
     if not 0 < value - half < 0.25:
         return nothing
-    moved = _way(reading, z)
+    moved = _way(reading, z, bounds)
     low, high = (math.asin(2 * math.sqrt(min(end, 0.25))) for end in (value - half, value + half))
     if not low > moved:
         return nothing
@@ -58,7 +59,7 @@ def mean_slope(reading: Reading, level: float) -> tuple[float, float, float]:
     return min(value, 0.25), math.sin(low - moved) ** 2 / 4, math.sin(high) ** 2 / 4
 
 
-def _way(reading: Reading, z: float) -> float:
+def _way(reading: Reading, z: float, bounds: Bounds) -> float:
     """Bound of how far u is from its value at the point of the Hessian, with `z` deviations of what is not known.
 
     By the score in directions that are long beside their noise, and by the bound of effects in the others.
@@ -69,8 +70,10 @@ def _way(reading: Reading, z: float) -> float:
     shortest, longest = eigenvalues - z * noise, np.maximum(eigenvalues, 0.0) + z * noise
     covariance = vectors.T @ (reading.vector_noise + reading.sampling) @ vectors
     score = vectors.T @ reading.vector
-    box = EFFECT_BOUNDS[reading.estimand] / reading.sizes + np.abs(reading.center)
-    by_box = (np.abs(vectors).T @ box) ** 2 * longest
+    effects = np.asarray(EFFECT_BOUNDS[reading.estimand] if bounds is None else bounds)
+    box = effects / reading.sizes + np.abs(reading.center)
+    parts = np.abs(vectors).T
+    by_box = np.sum(np.multiply(parts, box, out=np.zeros_like(parts), where=parts > 0), axis=1) ** 2 * longest
     by_score = (np.abs(score) + z * np.sqrt(np.diag(covariance))) ** 2 / shortest
     ample = (shortest > 0) & (by_score < by_box)
     distance, variance = float(np.sum(by_box[~ample])), 0.25

@@ -241,8 +241,9 @@ class MomentModel(Inference, HasCurves):
         keep = np.array([*(place[coordinate] for coordinate in shown.coordinates[:-1]), len(coordinates)], np.intp)
         small = self.reading_ if len(keep) == len(coordinates) + 1 else self.reading_.subset(keep)
         unit = target_unit(self._released, self._target)
+        indicators = np.array(layout.indicators)[np.array(shown.coordinates[:-1], np.intp)]
         return Subject(
-            equations=[Equation("", small, self._units[np.ix_(keep, keep)], self._added[keep], unit=unit)],
+            equations=[Equation("", small, self._units[np.ix_(keep, keep)], self._added[keep], indicators, unit=unit)],
             names=shown.names,
             references=shown.references,
             title=f"{self._title} from {ABOUT.title}",

@@ -112,7 +112,7 @@ def _bands(
     estimate, low, high = added.copy(), added.copy(), added.copy()
     some = np.any(contrasts, axis=1)  # a row of zeros without a constant: its mean is 0
     if some.any():
-        ends = ends_alone(equation.reading, contrasts[some], level, False, equation.bound(effect_bound))
+        ends = ends_alone(equation.reading, contrasts[some], level, False, equation.bounds(effect_bound))
         for numbers, part in ((estimate, ends.estimate), (low, ends.low), (high, ends.high)):
             numbers[some] += part
     estimand = equation.reading.estimand

@@ -180,7 +180,11 @@ def marginal_effects(subject: Subject, level: float, effect_bound: float | None)
     obstacle = _WEIGHTED if subject.weighted else "" if constant else _NO_CONSTANT
     obstacle = obstacle or (_NO_COUNT if reading.n_rows is None else "")
     obstacle = obstacle or (_FAR if all(equation.reading.far for equation in subject.equations) else "")
-    slopes = {id(equation): mean_slope(equation.reading, level) for equation in subject.equations if not obstacle}
+    slopes = {
+        id(equation): mean_slope(equation.reading, level, equation.bounds(effect_bound))
+        for equation in subject.equations
+        if not obstacle
+    }
     return _scaled(
         subject, EFFECTS, level, effect_bound, lambda equation, place: slopes[id(equation)], about, obstacle,
     )  # fmt: skip

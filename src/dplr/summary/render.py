@@ -23,12 +23,12 @@ CANNOT_SAY = "cannot say"
 AGAINST, _AGAINST_LATEX = "each class against all others", "class, against all others"
 SUM = "sum of weights"  # the fact in place of a number of rows
 _MARKS = {DECLARED: "*", NARROWLY: "+"}  # beside an interval
-_LEGEND = {
-    DECLARED: "*: counts the largest effect that a drowned column may have (effect_bound).",
-    NARROWLY: "+: barely bounded, up to the level in place of a standard error. Such lines are reported only where "
+STAR = "*: "  # begins the note of a table that says what its marked lines assume
+_NARROW = (
+    "+: barely bounded, up to the level in place of a standard error. Such lines are reported only where "
     "noise lets them through, so interval and p-value leave more room. They may count the largest effect of a drowned "
-    "column too (effect_bound).",
-}
+    "column too (effect_bound)."
+)
 _SMALLEST_P = 0.001
 WIDTH = 100
 _BRIEF, FIRST, _FEWEST = 15, 10, 3  # lines of the short form; coefficients in it, at most and at least
@@ -154,8 +154,7 @@ def _remarks(table: Summary) -> list[str]:
     entries = [printable(f"{column}: compared with {level}") for column, level in table.references.items()]
     references = [f"Reference levels. {'; '.join(entries)}."] if entries else []
     below = [*_fit_words(table), *(f"{test}." for test in map(str, table.tests))]
-    legend = [words for verdict, words in _legend(table.lines).items() if verdict != DECLARED]  # the notes have that
-    before, after = (*below, *table.alarms, *table.advice, *legend), table.notes
+    before, after = (*below, *table.alarms, *table.advice, *_narrow(table.lines)), table.notes
     return [*map(printable, before), *references, *map(printable, after)]
 
 
@@ -165,10 +164,15 @@ def _fit_words(table: Summary) -> list[str]:
     return [f"{statistics} ({table.facts['level'].removesuffix(' joint')} each)."] if statistics else []
 
 
-def _legend(lines: Sequence[Line]) -> dict[str, str]:
-    """The meaning of the marks that these lines have, by verdict."""
-    verdicts = {line.verdict for line in lines}
-    return {verdict: words for verdict, words in _LEGEND.items() if verdict in verdicts}
+def _narrow(lines: Sequence[Line]) -> list[str]:
+    """The meaning of the mark of lines that are barely bounded, where one is."""
+    return [_NARROW] if any(line.verdict == NARROWLY for line in lines) else []
+
+
+def _assumed(table: Summary, lines: Sequence[Line]) -> list[str]:
+    """The note on what lines with a star assume, where one of these has it."""
+    starred = any(line.verdict == DECLARED for line in lines)
+    return [note for note in table.notes if starred and note.startswith(STAR)]
 
 
 def _grid(table: Summary, rows: list[list[str]]) -> list[str]:
@@ -203,9 +207,10 @@ def as_brief(table: Summary) -> str:
     subject = f"{table.title}: {_short(printable(facts['target']))}, {', '.join(values)}"
     top = filled(subject) + filled(_about(table))
     remarks = [line for sentence in table.alarms for line in filled(printable(sentence))]
+    shown = table.lines[:FIRST]
     key = [f"{statistic}." for statistic in map(str, table.fit_statistics[:1])]
     for lines in (
-        filled(printable(sentence)) for sentence in (*_legend(table.lines[:FIRST]).values(), *table.advice, *key)
+        filled(printable(sentence)) for sentence in (*_assumed(table, shown), *_narrow(shown), *table.advice, *key)
     ):
         if len(top) + len(remarks) + len(lines) + _FEWEST + 2 <= _BRIEF:
             remarks += lines

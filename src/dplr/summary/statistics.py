@@ -13,7 +13,6 @@ from scipy import special
 
 from dplr.inference.determination import Squares
 from dplr.inference.drowned import deviation_within, drowned, explained_within
-from dplr.inference.reading import EFFECT_BOUNDS
 from dplr.privacy.estimand import Estimand
 from dplr.summary.columns import INTERCEPT
 from dplr.summary.render import CANNOT_SAY, decimals, p_text, rounded
@@ -112,8 +111,7 @@ def fit_statistics(subject: Subject, level: float, effect_bound: float | None = 
     if squares is None:
         return ()
     equation = subject.equations[0]
-    value = equation.bound(effect_bound)
-    bounds = (EFFECT_BOUNDS[equation.reading.estimand] if value is None else value) / equation.reading.sizes
+    bounds = np.array(equation.bounds(effect_bound)) / equation.reading.sizes
     adjusted = explained_within(squares, bounds, level)
     n, q, fixed = squares.n_rows, len(bounds), int(squares.constant)
     factor = (n - q) / (n - fixed) if n > q else math.nan  # what R^2 is less for so many columns
@@ -127,17 +125,20 @@ def fit_statistics(subject: Subject, level: float, effect_bound: float | None = 
     )
 
 
-def drowned_words(subject: Subject, statistics: tuple[FitStatistic, ...]) -> list[str]:
+def drowned_words(subject: Subject, statistics: tuple[FitStatistic, ...], effect_bound: float | None) -> list[str]:
     """The columns that noise drowns, and what the statistics of the model count of them."""
     squares = _squares(subject)
-    names = "" if squares is None else ", ".join(subject.names[j - 1] for j in drowned(squares).tolist())
-    if not names:
+    places = np.zeros(0, np.intp) if squares is None else drowned(squares) - 1
+    if not len(places):
         return []
+    names = ", ".join(subject.names[j] for j in places.tolist())
+    bounded = effect_bound is not None or np.all(subject.equations[0].indicators[places])
     if all(math.isnan(statistic.estimate) for statistic in statistics):
         return [f"Noise drowns {names}: R-squared and the residual deviation need a model without it (columns=)."]
     return [
         f"R-squared and the residual deviation are estimated without {names}, which noise drowns: their intervals "
-        "count any effect of it up to effect_bound=. They are shorter for a model without it (columns=)."
+        f"count any effect of it{' up to effect_bound=' if bounded else ''}. They are shorter for a model without it "
+        "(columns=)."
     ]
 
 

@@ -29,10 +29,11 @@ from dplr.inference.intervals import (
     weakness,
 )
 from dplr.inference.reading import EFFECT_BOUNDS, Reading
+from dplr.inference.search import box_of
 from dplr.privacy.estimand import Estimand
 from dplr.summary.clipped import Clipping, about, noted
 from dplr.summary.columns import ITS_LINE, parts_of_curves
-from dplr.summary.render import AGAINST, CANNOT_SAY
+from dplr.summary.render import AGAINST, CANNOT_SAY, STAR
 from dplr.summary.table import Line, Summary
 
 CLIPPED = "Numbers count as clipped to their bounds; the coefficients are those of the clipped columns."
@@ -69,6 +70,10 @@ _OF_TARGET = {
     Estimand.LOG_RATE: ["a lower upper bound of the target", "an intercept"],
     Estimand.LOCATION: ["a larger width"],
 }
+_OPEN = (
+    f'Nothing is assumed of the effect of a number that noise drowns: lines that depend on it say "{CANNOT_SAY}". '
+    "effect_bound= states its largest effect, from the middle of its bounds to an end."
+)
 _SELECTION = (
     "The intervals hold for a model that was chosen before the release was seen. Whoever tries several models should "
     "use a level that counts them all."
@@ -85,6 +90,7 @@ class Equation:
     reading : the released equation, of the columns of the table alone.
     contrasts : (m, q) each coefficient in the user's units as a combination of scaled ones.
     added : (m,) what is added to `factor` times that.
+    indicators : of each column, whether an effect bound holds for it without being stated: flags, levels and bins.
     values : (m,) of the hypotheses that p-values are of; None for 0.
     unit : the user's units of the target, or of the probability or the log odds, in one of the reading.
     """
@@ -93,17 +99,22 @@ class Equation:
     reading: Reading
     contrasts: NDArray[np.float64]
     added: NDArray[np.float64]
+    indicators: NDArray[np.bool_]
     values: NDArray[np.float64] | None = None
     unit: float = 1.0
 
-    def bound(self, effect_bound: float | None) -> float | None:
-        """An effect bound in units of the reading; None for that of the estimand."""
-        return None if effect_bound is None else check_positive("effect_bound", effect_bound) / self.unit
+    def bounds(self, effect_bound: float | None) -> tuple[float, ...]:
+        """The bound of each effect in units of the reading: this one, or that of the estimand for indicators alone.
 
-    @property
-    def effect_bound(self) -> float:
-        """The effect bound of the estimand in the user's units."""
-        return EFFECT_BOUNDS[self.reading.estimand] * self.unit
+        A number without one has none, and so has the constant: it is the mean at the middle of all ranges, where there
+        may be no row (intervals.md, section 3).
+        """
+        effects = np.full(len(self.reading.vector), math.inf)
+        if effect_bound is None:
+            effects[: len(self.indicators)][self.indicators] = EFFECT_BOUNDS[self.reading.estimand]
+        else:
+            effects[: len(self.indicators)] = check_positive("effect_bound", effect_bound) / self.unit
+        return tuple(effects.tolist())
 
     def first(self, count: int) -> Equation:
         """The equation with the first so many contrasts alone."""
@@ -228,7 +239,7 @@ def summarise(
             *([_NORMAL] if statistics and reading.robust else []),
             _covers(reading, joint),
             *bound_words(subject, lines, effect_bound),
-            *drowned_words(subject, statistics),
+            *drowned_words(subject, statistics, effect_bound),
             _SELECTION,
         ),
         estimand=reading.estimand,
@@ -276,16 +287,16 @@ def intervals_of(
     equation: Equation, level: float, joint: bool, effect_bound: float | None
 ) -> tuple[Intervals, NDArray[np.float64]]:
     """Intervals of every contrast of a model, before anything is added to them, and p-values of its hypothesis."""
-    bound = equation.bound(effect_bound)
-    estimates = intervals(equation.reading, equation.contrasts, level, joint, bound)
-    return consistent(equation.reading, equation.contrasts, equation.goals, estimates, bound)
+    bounds = equation.bounds(effect_bound)
+    estimates = intervals(equation.reading, equation.contrasts, level, joint, bounds)
+    return consistent(equation.reading, equation.contrasts, equation.goals, estimates, bounds)
 
 
 def ends_of(equation: Equation, level: float, joint: bool, effect_bound: float | None) -> NDArray[np.float64]:
     """(m, 2) ends in the user's units; infinite where the released numbers cannot say."""
-    bound = equation.bound(effect_bound)
-    alone = ends_alone(equation.reading, equation.contrasts, level, joint, bound)
-    estimates, _ = consistent(equation.reading, equation.contrasts, equation.goals, alone, bound)
+    bounds = equation.bounds(effect_bound)
+    alone = ends_alone(equation.reading, equation.contrasts, level, joint, bounds)
+    estimates, _ = consistent(equation.reading, equation.contrasts, equation.goals, alone, bounds)
     return np.column_stack([estimates.low, estimates.high]) + equation.added[:, None]
 
 
@@ -295,13 +306,13 @@ def joint_test(
 ) -> ScoreTest:  # fmt: skip
     """Test that these coefficients have these values in the user's units, all at once; `known` as in `score_test`."""
     rows = list(which)
-    bound = equation.bound(effect_bound)
-    return score_test(equation.reading, equation.contrasts[rows], values - equation.added[rows], bound, known)
+    bounds = equation.bounds(effect_bound)
+    return score_test(equation.reading, equation.contrasts[rows], values - equation.added[rows], bounds, known)
 
 
 def term_verdicts(equation: Equation, effect_bound: float | None) -> NDArray[np.str_]:
     """What `joint_test` asks of each coefficient, in tests that coefficients are 0."""
-    return verdicts_of(equation.reading, equation.contrasts, -equation.added, equation.bound(effect_bound))
+    return verdicts_of(equation.reading, equation.contrasts, -equation.added, equation.bounds(effect_bound))
 
 
 def _lines(subject: Subject, equation: Equation, estimates: Intervals, p_values: NDArray[np.float64]) -> list[Line]:
@@ -385,15 +396,31 @@ def _covers(reading: Reading, joint: bool) -> str:
 
 
 def bound_words(subject: Subject, lines: Sequence[Line], effect_bound: float | None) -> list[str]:
-    """The effect that a column is taken to have at most where noise drowns it and lines depend on that."""
-    if all(line.verdict != DECLARED for line in lines):
-        return []
-    equation = subject.equations[0]
-    bound = equation.effect_bound if effect_bound is None else effect_bound
-    return [
-        f"*: columns that noise drowns count with any effect up to {bound:,.10g} on {_OF[equation.reading.estimand]}, "
-        "of a flag or from the middle of a range to its end: effect_bound= takes another one."
-    ]
+    """The effect that a column is taken to have at most where noise drowns it and lines depend on that.
+
+    And that nothing is taken of a number, where lines are silent and noise drowns one.
+    """
+    equation, words = subject.equations[0], []
+    if any(line.verdict == DECLARED for line in lines):
+        bound = EFFECT_BOUNDS[equation.reading.estimand] * equation.unit if effect_bound is None else effect_bound
+        drowned, where = "flags, levels and bins", "effect_bound= takes another one"
+        if effect_bound is not None:
+            drowned, where = "columns", "of a flag or from the middle of a range to its end"
+        effect = f"any effect up to {bound:,.10g} on {_OF[equation.reading.estimand]}"
+        words.append(f"{STAR}{drowned} that noise drowns count with {effect}: {where}.")
+    if effect_bound is None and any(line.verdict == UNBOUNDED for line in lines) and _drowned_number(subject):
+        words.append(_OPEN)
+    return words
+
+
+def _drowned_number(subject: Subject) -> bool:
+    """Whether noise drowns a column of which nothing is assumed."""
+    return any(
+        np.any(
+            box_of(equation.reading, equation.bounds(None)).drowned[: len(equation.indicators)][~equation.indicators]
+        )
+        for equation in subject.equations
+    )
 
 
 def check_columns(names: Sequence[str], entries: Sequence[str]) -> list[int]:

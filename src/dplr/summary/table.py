@@ -376,7 +376,7 @@ class Summary:
         Returns
         -------
         pandas.DataFrame
-            Indexed by the names of the coefficients.
+            Indexed by the names of the coefficients; ``attrs["notes"]`` are the notes of the table.
 
         Raises
         ------
@@ -387,7 +387,9 @@ class Summary:
         -------
         Post-processing of what was released.
         """
-        return pandas().DataFrame(render.records(self)).set_index("name")
+        frame = pandas().DataFrame(render.records(self)).set_index("name")
+        frame.attrs["notes"] = list(self.notes)
+        return frame
 
 
 def _ratio(line: Line, step: float, label: str) -> Ratio:
