@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from dplr.inference.intervals import ends_alone
 from dplr.inference.noise import weights
 from dplr.inference.reading import EFFECT_BOUNDS, Reading
 from dplr.inference.score import quantile
@@ -62,7 +63,8 @@ def mean_slope(reading: Reading, level: float, bounds: Bounds = None) -> tuple[f
 def _way(reading: Reading, z: float, bounds: Bounds) -> float:
     """Bound of how far u is from its value at the point of the Hessian, with `z` deviations of what is not known.
 
-    By the score in directions that are long beside their noise, and by the bound of effects in the others.
+    By the score in directions that are long beside their noise, and by the bound of effects in the others, or by the
+    intervals of coefficients without one.
     """
     assert reading.n_rows is not None
     eigenvalues, vectors = np.linalg.eigh(reading.matrix)
@@ -72,6 +74,10 @@ def _way(reading: Reading, z: float, bounds: Bounds) -> float:
     score = vectors.T @ reading.vector
     effects = np.asarray(EFFECT_BOUNDS[reading.estimand] if bounds is None else bounds)
     box = effects / reading.sizes + np.abs(reading.center)
+    if np.any(np.isinf(box)):  # as far as the released numbers tell
+        told = ends_alone(reading, np.eye(len(box)), 1 - 2 * float(special.ndtr(-z)), False, bounds)
+        farthest = np.maximum(np.abs(told.low - reading.center), np.abs(told.high - reading.center))
+        box = np.where(np.isinf(box), farthest, box)
     parts = np.abs(vectors).T
     by_box = np.sum(np.multiply(parts, box, out=np.zeros_like(parts), where=parts > 0), axis=1) ** 2 * longest
     by_score = (np.abs(score) + z * np.sqrt(np.diag(covariance))) ** 2 / shortest
