@@ -166,7 +166,7 @@ def _ends(
         std_error=np.where(verdict == NARROWLY, np.nan, (high - low) / (2 * two_sided(alpha))),
         low=low,
         high=high,
-        noise_share=np.where(bounded, _noise_share(search, points), np.nan),
+        noise_share=_noise_share(search, points, bounded),
         verdict=verdict,
         bounded_to=np.full(len(contrasts), np.nan),
         level=level,
@@ -423,12 +423,14 @@ def _root(reading: Reading) -> Array:
         return np.full(len(reading.vector), np.nan)
 
 
-def _noise_share(search: Search, points: Array) -> Array:
-    """Part of the variance of the score, in the direction that moves each end, that is noise."""
-    local = statistic(search.reading, points, search.box)
-    total, private = variances(search.reading, local.weights, points)
+def _noise_share(search: Search, points: Array, bounded: Flags) -> Array:
+    """Part of the variance of the score, in the direction that moves each end, that is noise: of bounded contrasts."""
+    out, ends = np.full(len(bounded), np.nan), points[:, bounded]
+    local = statistic(search.reading, ends, search.box[bounded])
+    total, private = variances(search.reading, local.weights, ends)
     share = np.divide(private, total, out=np.full_like(total, np.nan), where=total > 0)
-    return np.asarray(share.mean(axis=0))
+    out[bounded] = share.mean(axis=0)
+    return out
 
 
 def _p_values(values: Array, dof: Array, tails: Array) -> Array:

@@ -13,6 +13,7 @@ from scipy import special
 from dplr._kit.validation import sentence
 from dplr.inference.reading import EFFECT_BOUNDS, Reading
 from dplr.inference.score import Flags, ends, lowest, outside, statistic
+from dplr.inference.strength import ray_of, strength_of
 
 Array = NDArray[np.float64]
 # The largest effects of coordinates in units of the equation, infinite where nothing is assumed; one for all of them;
@@ -110,7 +111,7 @@ class Search:
         signs, quantiles = np.repeat([-1.0, 1.0], m), np.tile(np.broadcast_to(z, m), 2)
         case = _Ends(self.reading, contrasts, signs, np.tile(self.box[which], (2, 1)), quantiles, widening)
         points, success = case.of(np.arange(2 * m), self.middle)
-        going = np.arange(2 * m)
+        going = np.arange(0 if self._convex(np.max(z, initial=0.0) + widening) and success.all() else 2 * m)
         if not known:
             going = np.flatnonzero(~np.tile(np.any(self._through(which, points, success), axis=0), 2))
         points, success = case.farther(points, success, going, self.middle + _BEYOND * (points - self.middle)[going])
@@ -130,7 +131,29 @@ class Search:
         through = np.any(beyond & own, axis=2) & success.reshape(2, -1)
         return np.asarray(through & (np.sum(own, axis=1) == 1))
 
+    def _convex(self, z: float) -> bool:
+        """Whether the set is known to be convex, and none of its coefficients at a bound: ends are then the farthest.
+
+        Sets of smaller quantiles are so too.
+        """
+        return strength_of(self.reading).convex(z) and bool(np.all(self._sure(z)))
+
+    def _sure(self, z: float) -> Flags:
+        """The contrasts of which the set is known to be within the box."""
+        strength = strength_of(self.reading)
+        return np.all(np.abs(self.reading.center + strength.root) + strength.reach(z) < self.box, axis=1)
+
     def bounded(self, which: NDArray[np.intp], z: float | Array) -> Flags:
+        """Whether contrasts `which` are bounded, as `searched` finds it, where it is not known without a search."""
+        quantiles = np.broadcast_to(z, len(which))
+        ray = ray_of(self.reading, tuple(self.open.tolist()), SURE)
+        out = self._sure(np.max(quantiles, initial=0.0))[which] & self.success
+        left = np.flatnonzero(~out & ~ray.within(quantiles) & self.success)
+        if len(left):
+            out[left] = self.searched(which[left], quantiles[left])
+        return out
+
+    def searched(self, which: NDArray[np.intp], z: float | Array) -> Flags:
         """Whether contrasts `which` are bounded by more than the assumption about the coefficients themselves.
 
         The coefficients that a contrast is about are inside their wider bounds at both ends, and so are those of which
