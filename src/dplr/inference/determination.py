@@ -23,7 +23,7 @@ from dplr.inference.score import quantile
 
 Array = NDArray[np.float64]
 # A direction of the moments, and a sum of squares, must be this many deviations of their noise.
-_AMPLE, _CLEAR = 6.0, 3.0
+AMPLE, _CLEAR = 6.0, 3.0
 NOTHING = math.nan, math.nan, math.nan
 
 
@@ -149,18 +149,21 @@ def ample(squares: Squares, regressors: NDArray[np.intp]) -> bool:
         return False
     if not len(regressors):
         return True
-    strength, direction = weakest(squares, regressors)
-    floor = len(regressors) * np.finfo(np.float64).eps * float(np.linalg.norm(inside, 2))
-    return bool(strength > _AMPLE and direction @ squares.matrix @ direction > floor)
+    return weakest(squares, regressors)[0] > AMPLE
 
 
 def weakest(squares: Squares, regressors: NDArray[np.intp]) -> tuple[float, Array]:
-    """The smallest eigenvalue of these coordinates in deviations of its noise, and its direction of all coordinates."""
+    """The smallest eigenvalue of these coordinates in deviations of its noise, and its direction of all coordinates.
+
+    An eigenvalue that may be rounding is 0.
+    """
     values, vectors = np.linalg.eigh(squares.matrix[np.ix_(regressors, regressors)])
     direction = np.zeros(len(squares.matrix))
     direction[regressors] = vectors[:, 0]
     parts = np.triu(squares.cells * weights(squares.tied, direction, direction) ** 2)
     deviation, value = math.sqrt(float(np.sum(parts))), float(values[0])
+    if 0 < value <= len(values) * np.finfo(np.float64).eps * float(np.max(np.abs(values))):
+        return 0.0, direction
     return (value / deviation if deviation else math.copysign(math.inf, value)), direction
 
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplr.inference.determination import (
+    AMPLE,
     NOTHING,
     Squares,
-    ample,
     explained,
     half_width,
     residual_deviation,
@@ -32,6 +33,7 @@ _FOR_GAIN = 0.2
 _LARGEST = 2.0
 
 
+@lru_cache(maxsize=4)
 def drowned(squares: Squares) -> NDArray[np.intp]:
     """Columns without which every direction of the others is long beside its noise: the longest part of the weakest.
 
@@ -39,8 +41,10 @@ def drowned(squares: Squares) -> NDArray[np.intp]:
     """
     kept = np.arange(1, len(squares.matrix))
     fixed = int(squares.constant or bool(np.any(squares.tied)))
-    while len(kept) > fixed and np.all(np.isfinite(squares.matrix)) and not ample(squares, kept):
-        _, direction = weakest(squares, kept)
+    while len(kept) > fixed and np.all(np.isfinite(squares.matrix)):
+        strength, direction = weakest(squares, kept)
+        if strength > AMPLE:
+            break
         parts = np.abs(direction[kept[: len(kept) - fixed]])
         kept = np.delete(kept, int(np.argmax(parts)))
     return np.setdiff1d(np.arange(1, len(squares.matrix)), kept)
@@ -100,6 +104,8 @@ def _rest(squares: Squares, left_out: NDArray[np.intp], level: float) -> tuple[S
 
 def _gain(squares: Squares, left_out: NDArray[np.intp], bounds: Array, level: float) -> float:
     """The largest gain in the sum of squares that these columns explain beside the others."""
+    if np.any(np.isinf(bounds[left_out - 1])):
+        return math.inf
     kept = np.setdiff1d(np.arange(1, len(squares.matrix)), left_out)
     sure = 1 - _FOR_GAIN * (1 - level) / (len(left_out) + 1)
     target = residual_vector(squares, 0, kept)

@@ -19,8 +19,8 @@ from dplr.inference.score import (
     kurtosis,
     lowest,
     lowest_of,
+    normal,
     outside,
-    quantile,
     statistic,
     variances,
 )
@@ -337,6 +337,8 @@ def _least(reading: Reading, bounds: Box, contrasts: Array, goals: Array) -> tup
 
 def _onto(contrasts: Array, goal: Array, way: Array, start: Array) -> Array:
     """The point to which a step of these ways (q, m) leads from `start`, where the contrasts are `goal`."""
+    if len(goal) == 1:
+        return np.asarray(start + way[:, 0] * ((goal - contrasts @ start) / (contrasts @ way)[0]))
     return np.asarray(start + way @ np.linalg.lstsq(contrasts @ way, goal - contrasts @ start, rcond=None)[0])
 
 
@@ -389,7 +391,7 @@ def _surely(search: Search, alpha: float) -> tuple[Array, NDArray[np.str_]]:
             verdict[places] = np.where(success, word, UNBOUNDED)
     beyond = outside(search.reading, points, search.box)
     verdict[np.any(beyond, axis=(0, 2)) & (verdict == BOUNDED)] = DECLARED
-    verdict[np.any(beyond & search.open, axis=(0, 2))] = UNBOUNDED
+    verdict[np.any(beyond & search.limits.open, axis=(0, 2))] = UNBOUNDED
     return points, verdict
 
 
@@ -436,13 +438,8 @@ def _noise_share(search: Search, points: Array, bounded: Flags) -> Array:
 def _p_values(values: Array, dof: Array, tails: Array) -> Array:
     """Tails of chi-square, read at the normal quantiles that the Laplace correction takes to the statistics'."""
     alpha = np.asarray(special.chdtrc(dof, values))
-    goal = -special.ndtri(alpha / 2)
-    low, high = np.zeros_like(goal), goal
-    for _ in range(60):
-        middle = (low + high) / 2
-        below = quantile(middle, tails) < goal
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return np.where((tails > 0) & (alpha > 0), 2 * special.ndtr(-low), alpha)
+    read = 2 * special.ndtr(-normal(-special.ndtri(alpha / 2), tails))
+    return np.where((tails > 0) & (alpha > 0), read, alpha)
 
 
 def _of_a_choice(p_value: float, correlation: float) -> float:

@@ -14,7 +14,8 @@ Array = NDArray[np.float64]
 
 def covariance(cells: Array, tied: Array, phi: Array) -> Array:
     """Cov(E phi) = sum v_k (B_k phi)(B_k phi)', (..., q, q)."""
-    out = cells * phi[..., :, None] * phi[..., None, :]
+    out = cells * phi[..., :, None]
+    out *= phi[..., None, :]
     diagonal = np.einsum("...ii->...i", out)
     diagonal[...] = phi**2 @ cells
     rows = np.flatnonzero(tied)
@@ -41,9 +42,14 @@ def weights(tied: Array, x: Array, phi: Array) -> Array:
 
 def turned(cells: Array, tied: Array, x: Array, phi: Array) -> Array:
     """Sum of v_k (x'B_k phi) B_k, (..., q, q): its product with x is half the gradient of x'Cov(E phi)x in phi."""
-    out = cells * weights(tied, x, phi)
+    out = np.stack([x, phi], axis=-1) @ np.stack([phi, x], axis=-2)
+    np.einsum("...ii->...i", out)[...] /= 2
+    out *= cells
     rows = np.flatnonzero(tied)
     if len(rows):
+        both = cells[rows, -1] * tied[rows] * x[..., rows] * phi[..., rows]
+        out[..., rows, -1] += both
+        out[..., -1, rows] += both
         out[..., rows, rows] = tied[rows] * out[..., rows, -1]
     return out
 

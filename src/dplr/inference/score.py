@@ -74,19 +74,41 @@ def sides_of(theta: Array, box: Array) -> Array:
 def statistic(reading: Reading, phi: Array, box: Array) -> Model:
     """The model of the statistic at points (m, q), with bounds `box` (q,); nan where numbers are too large for it."""
     theta = reading.center + phi
-    return _unbounded(reading, phi).within(theta, box, sides_of(theta, box))
+    return Local.of(reading, phi).model.within(theta, box, sides_of(theta, box))
 
 
-def _unbounded(reading: Reading, phi: Array) -> Model:
-    """The model without a box."""
-    v = covariance(reading.cells, reading.tied, phi) + (reading.vector_noise + reading.sampling)
-    r = reading.vector - phi @ reading.matrix
-    z = _solve(v, r[..., None])[..., 0]
-    d = reading.matrix + turned(reading.cells, reading.tied, z, phi)
-    turn = _solve(v, d)
-    curvature = d @ turn
-    curvature = (curvature + np.swapaxes(curvature, -1, -2)) / 2
-    return Model(np.sum(r * z, axis=-1), _times(d, z), curvature, turn, z)
+class Local(NamedTuple):
+    """What the statistic is made of at points: value r'z, r, z = V^-1 r, D and V, which `Model` has the names of."""
+
+    value: Array
+    score: Array
+    weights: Array
+    derivative: Array
+    covariance: Array
+
+    @classmethod
+    def of(cls, reading: Reading, phi: Array) -> Local:
+        """At points (..., q)."""
+        v = covariance(reading.cells, reading.tied, phi)
+        v += reading.vector_noise + reading.sampling
+        r = reading.vector - phi @ reading.matrix
+        z = _solve(v, r[..., None])[..., 0]
+        d = turned(reading.cells, reading.tied, z, phi)
+        d += reading.matrix
+        return cls(np.sum(r * z, axis=-1), r, z, d, v)
+
+    def at(self, places: NDArray[np.intp]) -> Local:
+        """At some of the points."""
+        return self if len(places) == len(self.value) else Local(*(part[places] for part in self))
+
+    @property
+    def model(self) -> Model:
+        """The model without a box."""
+        d = self.derivative
+        turn = _solve(self.covariance, d)
+        curvature = d @ turn
+        curvature = (curvature + np.swapaxes(curvature, -1, -2)) / 2
+        return Model(self.value, _times(d, self.weights), curvature, turn, self.weights)
 
 
 def outside(reading: Reading, phi: Array, box: Array) -> Flags:
@@ -100,6 +122,15 @@ def quantile(z: float | Array, kurtosis: Array) -> Array:
     raised = z + np.maximum(0.0, z**3 - 3 * z) / 24 * kurtosis
     laplace = -(math.log(2) + special.log_ndtr(-z)) / math.sqrt(2)
     return np.asarray(np.minimum(raised, np.maximum(z, laplace)))
+
+
+def normal(value: Array, kurtosis: Array) -> Array:
+    """The normal quantile that `quantile` takes to a value, where the kurtosis is positive: its inverse."""
+    part = kurtosis / 24
+    p = (1 - 3 * part) / part
+    cubic = 2 * np.sqrt(p / 3) * np.sinh(np.arcsinh(1.5 * value / part / p * np.sqrt(3 / p)) / 3)
+    laplace = -special.ndtri(np.exp(-math.sqrt(2) * value - math.log(2)))
+    return np.asarray(np.maximum(np.where(value > math.sqrt(3), cubic, value), np.minimum(value, laplace)))
 
 
 def kurtosis(reading: Reading, x: Array, phi: Array) -> Array:
@@ -144,26 +175,38 @@ def lowest_of(reading: Reading, box: Array, starts: Array, fixed: Array | None =
     """
     k, q = starts.shape
     boxes, least, values = np.broadcast_to(box, starts.shape), np.full(k, np.inf), np.full(k, np.nan)
-    held = None if fixed is None else _Held.of(np.broadcast_to(fixed, (k, *fixed.shape[-2:])))
+    fixed = np.zeros((0, q)) if fixed is None else fixed
+    contrasts, count = np.broadcast_to(fixed, (k, *fixed.shape[-2:])), fixed.shape[-2]
+    held = _Held.of(contrasts) if count else None
 
     def step(phi: Array, which: NDArray[np.intp]) -> Step:
-        def move_of(model: Model, places: NDArray[np.intp]) -> tuple[Array]:
+        def bent(model: Model, places: NDArray[np.intp]) -> tuple[Array]:
             if held is None:
                 return (_solve(model.curvature, model.slope[..., None])[..., 0],)
             return (held.at(which[places]).move(model),)
 
-        local, theta = _unbounded(reading, phi), reading.center + phi
-        if held is not None and held.rows.shape[1] == q:
-            values[which] = local.within(theta, boxes[which], sides_of(theta, boxes[which])).value
+        def straight(local: Local, places: NDArray[np.intp]) -> tuple[Array, Array]:
+            way, gain = local.score, local.value
+            if held is not None:
+                x, across, length = _along(local, contrasts[which[places], 0])
+                missed = np.sum(x * way, axis=-1)
+                way, gain = way - (missed / length)[:, None] * across, gain - missed**2 / length
+            return _solve(local.derivative, way[..., None])[..., 0], gain
+
+        local, theta = Local.of(reading, phi), reading.center + phi
+        if count == q:
+            values[which] = local.model.within(theta, boxes[which], sides_of(theta, boxes[which])).value
             return Step(np.zeros(phi.shape), np.ones(len(phi), bool), np.zeros(len(phi)), math.inf)
-        (move,), model = _within(local, theta, boxes[which], move_of)
-        values[which] = model.value
-        gain = np.sum(move * model.slope, axis=-1)  # what the local model promises
+        (move, gain), value = _moves(
+            local, theta, boxes[which], straight if count < 2 else None, bent,
+            lambda model, move: np.sum(move * model.slope, axis=-1),  # what the local model promises
+        )  # fmt: skip
+        values[which] = value
         most = least[which] * (1 + _ROUNDING) + _ROUNDING
-        least[which] = np.fmin(least[which], model.value)
+        least[which] = np.fmin(least[which], value)
         # Far from the data, where steps are short for long, the p-value has more digits than anybody reads.
-        enough = 1e-7 * (1.0 + np.abs(model.value)) * np.maximum(1.0, model.value / 100)
-        return Step(move, gain <= enough, model.value, most)
+        enough = 1e-7 * (1.0 + np.abs(value)) * np.maximum(1.0, value / 100)
+        return Step(move, gain <= enough, value, most)
 
     points, success = _iterate(step, starts.copy(), reading.center, np.full(starts.shape, np.inf), _FALLING)
     return points, success, values
@@ -222,27 +265,45 @@ def ends(
     c, normals = contrasts * signs[:, None], np.broadcast_to(z, len(contrasts))
     boxes = np.broadcast_to(box, c.shape)
 
+    def level_of(x: Array, at: Array, which: NDArray[np.intp]) -> Array:
+        normal = normals[which] + (widening * correlation(reading, x, at) if widening else 0.0)
+        return quantile(normal, kurtosis(reading, x, at)) ** 2
+
     def step(phi: Array, which: NDArray[np.intp]) -> Step:
-        def move_of(model: Model, places: NDArray[np.intp]) -> tuple[Array, Array, Array, Array]:
-            goal, at = c[which[places]], phi[places]
+        def bent(model: Model, places: NDArray[np.intp]) -> tuple[Array, ...]:
+            goal = c[which[places]]
             solved = _solve(model.curvature, np.stack([model.slope, goal], axis=-1))
             inward, along = solved[..., 0], solved[..., 1]
-            x = _times(model.turn, along)
-            normal = normals[which[places]] + (widening * correlation(reading, x, at) if widening else 0.0)
-            level = quantile(normal, kurtosis(reading, x, at)) ** 2
+            level = level_of(_times(model.turn, along), phi[places], which[places])
             room = level - (model.value - np.sum(model.slope * inward, axis=-1))
             length = np.sum(goal * along, axis=-1)
             half = np.sqrt(np.maximum(room, 0.0) * length)
             move = np.asarray(inward + np.where(length > 0, half / length, 0.0)[:, None] * along)
             return move, half, level, room
 
-        local = _unbounded(reading, phi)
-        (move, half, level, room), model = _within(local, reading.center + phi, boxes[which], move_of)
+        def straight(local: Local, places: NDArray[np.intp]) -> tuple[Array, ...]:
+            x, across, length = _along(local, c[which[places]])
+            level = level_of(x, phi[places], which[places])
+            far = np.sqrt(level / length)
+            move = _solve(local.derivative, (local.score + far[:, None] * across)[..., None])[..., 0]
+            size = local.value + 2 * far * np.sum(x * local.score, axis=-1) + level
+            return move, np.sqrt(level * length), level, level, size
+
+        (move, half, level, room, size), value = _moves(
+            Local.of(reading, phi), reading.center + phi, boxes[which], straight, bent,
+            lambda model, move: np.sum(move * _times(model.curvature, move), axis=-1),
+        )  # fmt: skip
         ahead = np.abs(np.sum(c[which] * move, axis=-1)) <= _ALONG * half
-        size = np.sum(move * _times(model.curvature, move), axis=-1)
-        return Step(move, ahead & (size <= _ACROSS**2 * room) & (room > 0), model.value, _HIGH * level)
+        return Step(move, ahead & (size <= _ACROSS**2 * room) & (room > 0), value, _HIGH * level)
 
     return _iterate(step, np.broadcast_to(start, c.shape).copy(), reading.center, boxes)
+
+
+def _along(local: Local, goal: Array) -> tuple[Array, Array, Array]:
+    """x with D x = goal, V x and x'V x: in the box H^-1 goal is D^-1 V x, and the last number goal'H^-1 goal."""
+    x = _solve(local.derivative, goal[..., None])[..., 0]
+    across = _times(local.covariance, x)
+    return x, across, np.sum(x * across, axis=-1)
 
 
 class Step(NamedTuple):
@@ -252,6 +313,35 @@ class Step(NamedTuple):
     there: Flags
     value: Array
     most: Array | float
+
+
+def _moves(
+    local: Local, theta: Array, box: Array,
+    straight: Callable[[Local, NDArray[np.intp]], tuple[Array, ...]] | None,
+    bent: Callable[[Model, NDArray[np.intp]], _Moves], measure: Callable[[Model, Array], Array],
+) -> tuple[tuple[Array, ...], Array]:  # fmt: skip
+    """Steps with what is known of them and their measure, and the statistic where they begin.
+
+    `straight` computes those that begin and end in the box, where H^-1 is D^-1 V D^-1 and no product of matrices is
+    needed; `bent` all others.
+    """
+    outside, value = np.any(sides_of(theta, box), axis=1) | (straight is None), local.value.copy()
+    free, found = np.flatnonzero(~outside), None
+    if straight is not None and len(free):
+        found = straight(local.at(free), free)
+        outside[free] = np.any(sides_of(theta[free] + found[0], box[free]), axis=1)
+    rest = np.flatnonzero(outside)
+    if found is not None and not len(rest):
+        return found, value
+    model = local.at(rest).model
+    moves, here = _within(model, theta[rest], box[rest], lambda model, places: bent(model, rest[places]))
+    value[rest], bent_ones = here.value, (*moves, measure(here, moves[0]))
+    if found is None:
+        return bent_ones, value
+    out = tuple(np.empty((len(theta), *part.shape[1:])) for part in found)
+    for whole, part, other in zip(out, found, bent_ones, strict=True):
+        whole[free], whole[rest] = part, other
+    return out, value
 
 
 def _within(

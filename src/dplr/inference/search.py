@@ -24,6 +24,8 @@ Bounds = float | tuple[float, ...] | None
 # the matrix may be why it is reported, and counts as the largest of `CHOICES` (intervals.md, section 3).
 CHOICES = 50
 SURE = -float(special.ndtri(0.05 / CHOICES / 2))
+# What is bounded at this one, with all bounds wide, has wider bounds in all searches.
+_FIRM = -float(special.ndtri(0.025)) + SURE
 # The bound of a coefficient that the released numbers bound, over that of others.
 _WIDER = 4.0
 # How far a coefficient without a bound is followed, in bounds of the estimand (intervals.md, section 3).
@@ -72,8 +74,8 @@ def box_of(reading: Reading, bounds: Bounds = None) -> Box:
     told by the data does not depend on the assumption, and a wider bound only makes intervals longer.
     """
     box, wide, free = widest(reading, bounds)
-    search = Search.of(reading, np.eye(len(box)), Box(wide, wide, free, free))
-    firm = search.bounded(np.arange(len(box)), two_sided(0.05) + SURE)
+    search = Search.of(reading, np.eye(len(box)), Box(wide, wide, np.ones_like(free), free))
+    firm = search.bounded(np.arange(len(box)), _FIRM)
     return Box(np.where(firm, wide, box), wide, ~firm, free)
 
 
@@ -84,8 +86,7 @@ class Search:
     reading: Reading
     contrasts: Array
     box: Array
-    nuisance: Array
-    open: Flags
+    limits: Box
     middle: Array
     success: bool
 
@@ -95,7 +96,7 @@ class Search:
         middle, success = lowest(reading, box.main, start_of(reading, box.main))
         if success:
             middle, success = lowest(reading, box.nuisance, middle)
-        return cls(reading, contrasts, box.of(contrasts), box.nuisance, box.open, middle, success and not reading.far)
+        return cls(reading, contrasts, box.of(contrasts), box, middle, success and not reading.far)
 
     def ends(
         self, which: NDArray[np.intp], z: float | Array, widening: float = 0.0, known: bool = True
@@ -144,10 +145,15 @@ class Search:
         return np.all(np.abs(self.reading.center + strength.root) + strength.reach(z) < self.box, axis=1)
 
     def bounded(self, which: NDArray[np.intp], z: float | Array) -> Flags:
-        """Whether contrasts `which` are bounded, as `searched` finds it, where it is not known without a search."""
-        quantiles = np.broadcast_to(z, len(which))
-        ray = ray_of(self.reading, tuple(self.open.tolist()), SURE)
-        out = self._sure(np.max(quantiles, initial=0.0))[which] & self.success
+        """Whether contrasts `which` are bounded, as `searched` finds it, where it is not known without a search.
+
+        A coefficient that the released numbers bound with all bounds wide is bounded with smaller ones.
+        """
+        quantiles, own = np.broadcast_to(z, len(which)), self.contrasts != 0
+        most = np.max(quantiles, initial=0.0)
+        known = (most <= _FIRM) & (np.sum(own, axis=1) == 1) & ~np.any(own & self.limits.drowned, axis=1)
+        out = self.success & (known | self._sure(most))[which]
+        ray = ray_of(self.reading, tuple(self.limits.open.tolist()), SURE)
         left = np.flatnonzero(~out & ~ray.within(quantiles) & self.success)
         if len(left):
             out[left] = self.searched(which[left], quantiles[left])
@@ -163,9 +169,9 @@ class Search:
         points, success = self.ends(which, z, known=False)
         contrasts = self.contrasts[which]
         beyond = outside(self.reading, points, self.box[which])
-        far = np.any(beyond & ((contrasts != 0) | self.open), axis=(0, 2))
+        far = np.any(beyond & ((contrasts != 0) | self.limits.open), axis=(0, 2))
         length = np.abs(np.einsum("mq,mq->m", points[1] - points[0], contrasts)) / 2
-        vacuous = np.any(beyond, axis=(0, 2)) & (length > _VACUOUS * (np.abs(contrasts) @ self.nuisance))
+        vacuous = np.any(beyond, axis=(0, 2)) & (length > _VACUOUS * (np.abs(contrasts) @ self.limits.nuisance))
         return np.asarray(success & ~far & ~vacuous)
 
 

@@ -64,20 +64,21 @@ def strength_of(reading: Reading) -> Strength:
         root = inverse @ reading.vector
         v = covariance(reading.cells, reading.tied, root) + reading.vector_noise + reading.sampling
         metric = inverse @ v @ inverse.T  # the inverse of S V^-1 S
-        scale = np.sqrt(np.diag(v))
-        least = float(np.linalg.eigvalsh(v / scale[:, None] / scale)[0])
-        if not least > len(v) * np.finfo(np.float64).eps:
-            return nothing
-        ways = np.linalg.cholesky(np.linalg.inv(v)).T
-        together = np.sum([covariance(reading.cells, reading.tied, way) for way in ways], axis=0)
-        apart = np.sqrt(np.max(_shares(reading) / (least * scale[:, None] ** 2), axis=0))
-        factor = np.linalg.cholesky(metric)
-        noise = min(np.linalg.eigvalsh(factor.T @ cells @ factor)[-1] for cells in (together, np.diag(apart**2)))
+        shares = _shares(reading)
+        of_rows = np.max(shares, axis=1)
+        of_columns = np.max(shares / of_rows[:, None], axis=0)
+        noise = _longest(np.linalg.inv(v), of_rows) * _longest(metric, of_columns)
     except np.linalg.LinAlgError:
         return nothing
-    if not np.isfinite(noise):
+    if not 0 <= noise < math.inf or not np.linalg.eigvalsh(v)[0] > 0:
         return nothing
-    return Strength(root, np.sqrt(np.diag(metric)), math.sqrt(max(float(noise), 0.0)), reading.laplace)
+    return Strength(root, np.sqrt(np.diag(metric)), math.sqrt(noise), reading.laplace)
+
+
+def _longest(inverse: Array, weights: Array) -> float:
+    """The largest sum of weights x^2 of the vectors that the metric with this inverse says are of length 1."""
+    roots = np.sqrt(weights)
+    return float(np.linalg.eigvalsh(roots[:, None] * inverse * roots)[-1])
 
 
 def _shares(reading: Reading) -> Array:

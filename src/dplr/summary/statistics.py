@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from scipy import special
 
 from dplr.inference.determination import Squares
 from dplr.inference.drowned import deviation_within, drowned, explained_within
+from dplr.inference.reading import Reading
 from dplr.privacy.estimand import Estimand
 from dplr.summary.columns import INTERCEPT
 from dplr.summary.render import CANNOT_SAY, decimals, p_text, rounded
@@ -148,7 +150,13 @@ def _squares(subject: Subject) -> Squares | None:
     moments = reading.square is not None and reading.n_rows is not None
     if len(subject.equations) > 1 or reading.estimand is not Estimand.MEAN or not moments or math.isnan(subject.unit):
         return None
-    return Squares.of(reading, INTERCEPT in subject.names)
+    return _moments(reading, INTERCEPT in subject.names)
+
+
+@lru_cache(maxsize=4)
+def _moments(reading: Reading, constant: bool) -> Squares:
+    """The moments of a reading: what noise drowns of them is then looked for once."""
+    return Squares.of(reading, constant)
 
 
 def term_tests(
