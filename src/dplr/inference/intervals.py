@@ -23,6 +23,7 @@ from dplr.inference.score import (
     outside,
     statistic,
     variances,
+    weights_of,
 )
 from dplr.inference.search import CHOICES, SURE, Bounds, Box, Search, box_of, finite, start_of, two_sided, widest
 
@@ -295,10 +296,10 @@ def _tested(reading: Reading, contrasts: Array, values: Array, bounds: Box, narr
     """
     goals = values / reading.factor - contrasts @ reading.center
     least, phi = _least(reading, bounds, contrasts, goals)
-    local = statistic(reading, phi, bounds.of(np.any(contrasts, axis=1)))
+    x = weights_of(reading, phi)
     dof = np.array([_degrees(fixed, bounds) for fixed in contrasts])
-    p_values = _p_values(least, dof, kurtosis(reading, local.weights, phi))
-    shares = correlation(reading, local.weights, phi)
+    p_values = _p_values(least, dof, kurtosis(reading, x, phi))
+    shares = correlation(reading, x, phi)
     for k in np.flatnonzero(narrow & np.isfinite(least)).tolist():
         p_values[k] = _of_a_choice(float(p_values[k]), float(shares[k]))
     return least, p_values
@@ -427,11 +428,10 @@ def _root(reading: Reading) -> Array:
 
 def _noise_share(search: Search, points: Array, bounded: Flags) -> Array:
     """Part of the variance of the score, in the direction that moves each end, that is noise: of bounded contrasts."""
-    out, ends = np.full(len(bounded), np.nan), points[:, bounded]
-    local = statistic(search.reading, ends, search.box[bounded])
-    total, private = variances(search.reading, local.weights, ends)
+    out, ends = np.full(len(bounded), np.nan), np.concatenate(points[:, bounded])
+    total, private = variances(search.reading, weights_of(search.reading, ends), ends)
     share = np.divide(private, total, out=np.full_like(total, np.nan), where=total > 0)
-    out[bounded] = share.mean(axis=0)
+    out[bounded] = share.reshape(2, -1).mean(axis=0)
     return out
 
 

@@ -25,9 +25,11 @@ _Moves = TypeVar("_Moves", bound=tuple[Array, ...])
 
 # Points of a batch hold at most this many numbers in one array, which then stays near the processor.
 _MOST = 2**18
-# Steps that a batch may take; after `_CALM` they are shortened by `_SHORT`, so that no cycle of two goes on. The lowest
-# point may lie far away beyond a plain: the statistic falls all the way.
-_STEPS, _FALLING, _CALM, _SHORT = 60, 300, 15, 0.6
+# Steps that a batch may take to ends; after `_CALM` they are shortened by `_SHORT`, so that no cycle of two goes on.
+_STEPS, _CALM, _SHORT = 60, 15, 0.6
+# Steps to the lowest point, which may lie far away beyond a plain: the statistic falls all the way. They go on along
+# one line where the cosine is above the second number; each is at most the third part of the one before it.
+_FALLING, _STRAIGHT, _LEFT = 300, 0.9, 0.95
 # A step ends the search below this part of the half-width, and below that one in the metric of the curvature.
 _ALONG, _ACROSS = 1e-4, 1e-2
 _JITTER, _ROUNDING = 1e-13, 1e-9
@@ -109,6 +111,13 @@ class Local(NamedTuple):
         curvature = d @ turn
         curvature = (curvature + np.swapaxes(curvature, -1, -2)) / 2
         return Model(self.value, _times(d, self.weights), curvature, turn, self.weights)
+
+
+def weights_of(reading: Reading, phi: Array) -> Array:
+    """V^-1 r at points (m, q)."""
+    size = max(1, _MOST // phi.shape[1] ** 2)
+    parts = [Local.of(reading, phi[first : first + size]).weights for first in range(0, len(phi), size)]
+    return np.concatenate(parts) if parts else np.zeros_like(phi)
 
 
 def outside(reading: Reading, phi: Array, box: Array) -> Flags:
@@ -208,7 +217,7 @@ def lowest_of(reading: Reading, box: Array, starts: Array, fixed: Array | None =
         enough = 1e-7 * (1.0 + np.abs(value)) * np.maximum(1.0, value / 100)
         return Step(move, gain <= enough, value, most)
 
-    points, success = _iterate(step, starts.copy(), reading.center, np.full(starts.shape, np.inf), _FALLING)
+    points, success = _iterate(step, starts.copy(), reading.center, np.full(starts.shape, np.inf), falling=True)
     return points, success, values
 
 
@@ -377,17 +386,17 @@ def _within(
 
 
 def _iterate(
-    step: Callable[[Array, NDArray[np.intp]], Step], points: Array, center: Array, box: Array, steps: int = _STEPS
+    step: Callable[[Array, NDArray[np.intp]], Step], points: Array, center: Array, box: Array, falling: bool = False
 ) -> tuple[Array, Flags]:
     """Move every point until its step says that it is there, and none of its coefficients far beyond its bound.
 
     A step to where the statistic is too high is halved.
     """
-    farthest, origins = _FARTHEST * box, points.copy()
+    farthest, origins, before = _FARTHEST * box, points.copy(), np.zeros_like(points)
     success, halved = np.zeros(len(points), bool), np.full(len(points), _HALVED)
     moving = np.arange(len(points))
     size = max(1, _MOST // points.shape[1] ** 2)
-    for count in range(steps):
+    for count in range(_FALLING if falling else _STEPS):
         still = []
         for first in range(0, len(moving), size):
             which = moving[first : first + size]
@@ -395,7 +404,9 @@ def _iterate(
             back = ~(value <= most) & (halved[which] < _HALVED)
             sound = back | np.all(np.isfinite(move), axis=1)
             there &= sound & ~back
-            moved = points[which] + (1.0 if count < _CALM else _SHORT) * np.where(sound[:, None], move, 0.0)
+            length = _length(move, before[which]) if falling else np.full(len(which), 1.0 if count < _CALM else _SHORT)
+            before[which] = np.where(((length == 1) & ~back)[:, None], move, 0.0)
+            moved = points[which] + length[:, None] * np.where(sound[:, None], move, 0.0)
             moved = np.clip(center + moved, -farthest[which], farthest[which]) - center
             moved[back] = (origins[which] + points[which])[back] / 2
             halved[which] = np.where(back, halved[which] + 1, 0)
@@ -407,6 +418,18 @@ def _iterate(
         if not len(moving):
             break
     return points, success
+
+
+def _length(move: Array, before: Array) -> Array:
+    """How many steps to take at once, where they go on along one line and each is a part of that before it.
+
+    With the part rho all that are left are 1/(1 - rho) of them; a step that goes back is shortened. After such a step
+    comes a plain one.
+    """
+    both, last = np.sum(move * before, axis=1), np.sum(before**2, axis=1)
+    straight = both**2 > _STRAIGHT**2 * last * np.sum(move**2, axis=1)
+    rho = np.divide(both, last, out=np.zeros_like(both), where=straight & (last > 0))
+    return np.where(rho < _LEFT, 1 / (1 - np.minimum(rho, _LEFT)), 1.0)
 
 
 def _times(matrix: Array, vectors: Array) -> Array:

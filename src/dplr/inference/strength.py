@@ -22,7 +22,7 @@ _LAPLACE = 3.0
 # Below this product of `Strength.noise` and the quantile the set is convex (lemma 12).
 _CONVEX = 1 - math.sqrt(0.5)
 # A ray is turned to where the statistic is lower if it is below so many times the quantile that matters.
-_NEAR = 4.0
+_NEAR = 2.0
 # Beyond all coefficients of a ray, which has length 1.
 _NOWHERE = 1e9
 
