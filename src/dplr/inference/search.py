@@ -32,6 +32,8 @@ _WIDER = 4.0
 _FOLLOWED = 1000.0
 # Half of an interval that says little more than the bounds do, over what these leave.
 _VACUOUS = 0.9
+# A ray that goes on in the set of this part of the quantile tells that no contrast is bounded.
+_DEEP = 0.5
 # The second search for an end starts this many half-widths away.
 _BEYOND = 3.0
 # Where a search does not end, another one goes from end to end of these parts of the quantile.
@@ -153,8 +155,8 @@ class Search:
         most = np.max(quantiles, initial=0.0)
         known = (most <= _FIRM) & (np.sum(own, axis=1) == 1) & ~np.any(own & self.limits.drowned, axis=1)
         out = self.success & (known | self._sure(most))[which]
-        ray = ray_of(self.reading, tuple(self.limits.open.tolist()), SURE)
-        left = np.flatnonzero(~out & ~ray.within(quantiles) & self.success)
+        ray = ray_of(self.reading, tuple(self.limits.open.tolist()), _DEEP * SURE)
+        left = np.flatnonzero(~out & (ray >= _DEEP * quantiles) & self.success)
         if len(left):
             out[left] = self.searched(which[left], quantiles[left])
         return out

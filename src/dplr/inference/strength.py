@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dplr.inference.noise import covariance
 from dplr.inference.reading import Reading
-from dplr.inference.score import Flags, kurtosis, lowest_of, quantile, statistic
+from dplr.inference.score import Local, lowest_of, quantile
 
 Array = NDArray[np.float64]
 # The largest excess kurtosis of a sum of independent Laplace numbers: that of one.
@@ -91,42 +91,26 @@ def _shares(reading: Reading) -> Array:
     return np.asarray(out)
 
 
-class Ray(NamedTuple):
-    """A way far out on which the statistic has the limit `value`, read at the quantile of this kurtosis."""
-
-    value: float
-    tails: Array
-
-    def within(self, z: float | Array) -> Flags:
-        """Whether the ray stays in the set of quantiles z: then no contrast is bounded."""
-        return np.asarray(self.value < quantile(z, self.tails) ** 2)
-
-
 @lru_cache(maxsize=16)
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
-def ray_of(reading: Reading, open_: tuple[bool, ...], z: float) -> Ray:
-    """The ray of coefficients without a bound along which noise hides the matrix best.
+def ray_of(reading: Reading, open_: tuple[bool, ...], z: float) -> float:
+    """The root of the limit of the statistic on the ray of coefficients without a bound that noise hides best.
 
-    It is turned where that may take it into the set of the quantile z.
+    Infinite where there is none. The ray is turned where that may take it below z.
     """
     free, q = np.flatnonzero(open_), len(reading.vector)
-    nothing, zero = Ray(math.inf, np.zeros(())), np.zeros((q, q))
-    units = np.max(reading.cells, axis=0)[free] ** 0.25
+    units, zero = np.max(reading.cells, axis=0)[free] ** 0.25, np.zeros((q, q))
     if not len(free) or not np.all(units > 0) or not np.all(np.isfinite(reading.matrix)):
-        return nothing
+        return math.inf
     values, ways = np.linalg.eigh(reading.matrix[np.ix_(free, free)] / units / units[:, None])
     ray = np.zeros((1, q))
     ray[0, free] = ways[:, np.argmin(np.abs(values))] / units
     ray /= np.linalg.norm(ray)
     far = replace(reading, vector=zero[0], vector_noise=zero, sampling=zero, center=zero[0])
-    box = np.full(q, _NOWHERE)
-    local = statistic(far, ray, box)
-    if not local.value[0] < quantile(z, np.asarray(0.0)) ** 2 and local.value[0] < (_NEAR * z) ** 2:
+    value = float(Local.of(far, ray).value[0])
+    if z**2 <= value < (_NEAR * z) ** 2:
         fixed = np.concatenate([np.delete(np.eye(q), free, axis=0), ray])
-        ray, ended, _ = lowest_of(far, box, ray, fixed)
-        local = statistic(far, ray, box)
-        if not ended[0]:
-            return nothing
-    if not np.all(np.diag(covariance(reading.cells, reading.tied, ray[0])) > 0) or not local.value[0] >= 0:
-        return nothing
-    return Ray(float(local.value[0]), kurtosis(far, local.weights, ray)[0])
+        ray, ended, found = lowest_of(far, np.full(q, _NOWHERE), ray, fixed)
+        value = float(found[0]) if ended[0] else value
+    regular = np.all(np.diag(covariance(reading.cells, reading.tied, ray[0])) > 0)
+    return math.sqrt(value) if value >= 0 and regular else math.inf
