@@ -325,7 +325,7 @@ def _least(reading: Reading, bounds: Box, contrasts: Array, goals: Array) -> tup
         nearest = _onto(fixed, goal, metrics[kind] @ fixed.T, middles[kind])
         starts.append(np.stack([nearest, *(_onto(fixed, goal, fixed.T, side) for side in sides)]))
     owners = np.repeat(np.arange(len(contrasts)), [len(of_one) for of_one in starts])
-    points, success, found = lowest_of(reading, boxes[kinds[owners]], np.concatenate(starts), contrasts[owners])
+    points, success, found = lowest_of(reading, boxes[kinds[owners]], np.concatenate(starts), contrasts[owners], owners)
     least, where = np.full(len(contrasts), np.nan), np.zeros(middles[kinds].shape)
     found[~success] = np.nan
     for k in range(len(contrasts)):

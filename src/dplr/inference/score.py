@@ -26,7 +26,7 @@ _Moves = TypeVar("_Moves", bound=tuple[Array, ...])
 # Points of a batch hold at most this many numbers in one array, which then stays near the processor.
 _MOST = 2**18
 # Steps that a batch may take to ends; after `_CALM` they are shortened by `_SHORT`, so that no cycle of two goes on.
-_STEPS, _CALM, _SHORT = 60, 15, 0.6
+STEPS, _CALM, _SHORT = 60, 15, 0.6
 # Steps to the lowest point, which may lie far away beyond a plain: the statistic falls all the way. They go on along
 # one line where the cosine is above the second number; each is at most the third part of the one before it.
 _FALLING, _STRAIGHT, _LEFT = 300, 0.9, 0.95
@@ -35,6 +35,8 @@ _ALONG, _ACROSS = 1e-4, 1e-2
 _JITTER, _ROUNDING = 1e-13, 1e-9
 # Outside its bound b a coefficient adds (`_STEEP` (|theta| - b) / b)^2 to the statistic; none passes `_FARTHEST` b.
 _STEEP, _FARTHEST = 20.0, 2.0
+# After so many steps a search is given up that does not come to a lower point with so many times what a step gains.
+_PATIENT, _HOPE = 10, 100.0
 # Sides of the box that a step is tried with; halvings of a step that leads to more than `_HIGH` times the quantile^2.
 _SIDES, _HALVED, _HIGH = 6, 5, 6.0
 
@@ -176,13 +178,17 @@ def lowest(reading: Reading, box: Array, start: Array, fixed: Array | None = Non
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
-def lowest_of(reading: Reading, box: Array, starts: Array, fixed: Array | None = None) -> tuple[Array, Flags, Array]:
+def lowest_of(
+    reading: Reading, box: Array, starts: Array, fixed: Array | None = None, owners: NDArray[np.intp] | None = None
+) -> tuple[Array, Flags, Array]:
     """The points (k, q) that searches for the smallest statistic from each start (k, q) come to.
 
     `box` is (q,), or (k, q) of each search; `fixed` (m, q) as in `lowest`, or (k, m, q). Also which searches ended, and
-    the statistic where they did.
+    the statistic where they did. Of searches with the same of the `owners` (k,) only the lowest matters: one that falls
+    slowly is given up where another one has ended lower by far.
     """
     k, q = starts.shape
+    best, taken = np.full(k, np.inf), np.zeros(k, np.intp)
     boxes, least, values = np.broadcast_to(box, starts.shape), np.full(k, np.inf), np.full(k, np.nan)
     fixed = np.zeros((0, q)) if fixed is None else fixed
     contrasts, count = np.broadcast_to(fixed, (k, *fixed.shape[-2:])), fixed.shape[-2]
@@ -215,9 +221,14 @@ def lowest_of(reading: Reading, box: Array, starts: Array, fixed: Array | None =
         least[which] = np.fmin(least[which], value)
         # Far from the data, where steps are short for long, the p-value has more digits than anybody reads.
         enough = 1e-7 * (1.0 + np.abs(value)) * np.maximum(1.0, value / 100)
-        return Step(move, gain <= enough, value, most)
+        there = gain <= enough
+        if owners is None:
+            return Step(move, there, value, most)
+        mine, taken[which] = owners[which], taken[which] + 1
+        np.minimum.at(best, mine[there], value[there])
+        return Step(move, there, value, most, (taken[which] > _PATIENT) & (value - _HOPE * gain > best[mine]))
 
-    points, success = _iterate(step, starts.copy(), reading.center, np.full(starts.shape, np.inf), falling=True)
+    points, success = _iterate(step, starts.copy(), reading.center, np.full(starts.shape, np.inf), _FALLING, True)
     return points, success, values
 
 
@@ -262,8 +273,9 @@ class _Held:
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def ends(
-    reading: Reading, contrasts: Array, signs: Array, start: Array, box: Array, z: float | Array, widening: float = 0.0
-) -> tuple[Array, Flags]:
+    reading: Reading, contrasts: Array, signs: Array, start: Array, box: Array, z: float | Array,
+    widening: float = 0.0, steps: int = STEPS,
+) -> tuple[Array, Flags]:  # fmt: skip
     """Points where signs * contrasts'phi is largest on {statistic <= quantile^2}, and which were found.
 
     Bounds `box` are (q,), or (m, q) of each contrast.
@@ -305,7 +317,7 @@ def ends(
         ahead = np.abs(np.sum(c[which] * move, axis=-1)) <= _ALONG * half
         return Step(move, ahead & (size <= _ACROSS**2 * room) & (room > 0), value, _HIGH * level)
 
-    return _iterate(step, np.broadcast_to(start, c.shape).copy(), reading.center, boxes)
+    return _iterate(step, np.broadcast_to(start, c.shape).copy(), reading.center, boxes, steps)
 
 
 def _along(local: Local, goal: Array) -> tuple[Array, Array, Array]:
@@ -316,12 +328,16 @@ def _along(local: Local, goal: Array) -> tuple[Array, Array, Array]:
 
 
 class Step(NamedTuple):
-    """A step of each point, whether the point is there, and the statistic beside the largest that is not too high."""
+    """A step of each point, whether the point is there, and the statistic beside the largest that is not too high.
+
+    `lost` points are given up.
+    """
 
     move: Array
     there: Flags
     value: Array
     most: Array | float
+    lost: Flags | np.bool_ = np.False_
 
 
 def _moves(
@@ -386,8 +402,9 @@ def _within(
 
 
 def _iterate(
-    step: Callable[[Array, NDArray[np.intp]], Step], points: Array, center: Array, box: Array, falling: bool = False
-) -> tuple[Array, Flags]:
+    step: Callable[[Array, NDArray[np.intp]], Step], points: Array, center: Array, box: Array, steps: int,
+    falling: bool = False,
+) -> tuple[Array, Flags]:  # fmt: skip
     """Move every point until its step says that it is there, and none of its coefficients far beyond its bound.
 
     A step to where the statistic is too high is halved.
@@ -396,11 +413,11 @@ def _iterate(
     success, halved = np.zeros(len(points), bool), np.full(len(points), _HALVED)
     moving = np.arange(len(points))
     size = max(1, _MOST // points.shape[1] ** 2)
-    for count in range(_FALLING if falling else _STEPS):
+    for count in range(steps):
         still = []
         for first in range(0, len(moving), size):
             which = moving[first : first + size]
-            move, there, value, most = step(points[which], which)
+            move, there, value, most, lost = step(points[which], which)
             back = ~(value <= most) & (halved[which] < _HALVED)
             sound = back | np.all(np.isfinite(move), axis=1)
             there &= sound & ~back
@@ -413,7 +430,7 @@ def _iterate(
             origins[which] = np.where((back | there)[:, None], origins[which], points[which])
             points[which] = np.where(there[:, None], points[which], moved)
             success[which] = there
-            still.append(which[sound & ~there])
+            still.append(which[sound & ~there & ~lost])
         moving = np.concatenate(still) if still else moving[:0]
         if not len(moving):
             break

@@ -12,7 +12,7 @@ from scipy import special
 
 from dplr._kit.validation import sentence
 from dplr.inference.reading import EFFECT_BOUNDS, Reading
-from dplr.inference.score import Flags, ends, lowest, outside, statistic
+from dplr.inference.score import STEPS, Flags, ends, lowest, outside, statistic
 from dplr.inference.strength import ray_of, strength_of
 
 Array = NDArray[np.float64]
@@ -36,6 +36,8 @@ _VACUOUS = 0.9
 _DEEP = 0.5
 # The second search for an end starts this many half-widths away.
 _BEYOND = 3.0
+# Steps of that search, where the first one ended.
+_AGAIN = 20
 # Where a search does not end, another one goes from end to end of these parts of the quantile.
 _PARTS = 0.2, 0.4, 0.6, 0.8
 
@@ -188,14 +190,14 @@ class _Ends:
     quantiles: Array
     widening: float
 
-    def of(self, which: NDArray[np.intp], start: Array, part: float = 1.0) -> tuple[Array, Flags]:
+    def of(self, which: NDArray[np.intp], start: Array, part: float = 1.0, steps: int = STEPS) -> tuple[Array, Flags]:
         """The ends `which` that searches from `start` come to, at this part of the quantile."""
         case = self.reading, self.contrasts[which], self.signs[which]
-        return ends(*case, start, self.box[which], part * self.quantiles[which], self.widening)
+        return ends(*case, start, self.box[which], part * self.quantiles[which], self.widening, steps)
 
     def farther(self, points: Array, success: Flags, which: NDArray[np.intp], start: Array) -> tuple[Array, Flags]:
         """The farther of these ends and those `which` that searches from `start` come to."""
-        also, reached = self.of(which, start)
+        also, reached = self.of(which, start, steps=_AGAIN if np.all(success[which]) else STEPS)
         ahead = self.signs[which] * np.sum((also - points[which]) * self.contrasts[which], axis=1) > 0
         better = reached & (~success[which] | ahead)
         points, success = points.copy(), success.copy()
