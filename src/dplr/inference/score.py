@@ -36,7 +36,7 @@ _JITTER, _ROUNDING = 1e-13, 1e-9
 # Outside its bound b a coefficient adds (`_STEEP` (|theta| - b) / b)^2 to the statistic; none passes `_FARTHEST` b.
 _STEEP, _FARTHEST = 20.0, 2.0
 # After so many steps a search is given up that does not come to a lower point with so many times what a step gains.
-_PATIENT, _HOPE = 10, 100.0
+_PATIENT, _HOPE = 8, 20.0
 # Sides of the box that a step is tried with; halvings of a step that leads to more than `_HIGH` times the quantile^2.
 _SIDES, _HALVED, _HIGH = 6, 5, 6.0
 
@@ -274,14 +274,15 @@ class _Held:
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def ends(
     reading: Reading, contrasts: Array, signs: Array, start: Array, box: Array, z: float | Array,
-    widening: float = 0.0, steps: int = STEPS,
+    widening: float = 0.0, steps: int = STEPS, own: Flags | None = None,
 ) -> tuple[Array, Flags]:  # fmt: skip
     """Points where signs * contrasts'phi is largest on {statistic <= quantile^2}, and which were found.
 
     Bounds `box` are (q,), or (m, q) of each contrast.
 
     contrasts (m, q), signs (m,), start (q,) or (m, q). The quantile is that of `z`, and of z + `widening` where all of
-    the score is noise on the matrix.
+    the score is noise on the matrix. A search ends too in a point of the set where one of the `own` coefficients (m, q)
+    is beyond its bound.
     """
     c, normals = contrasts * signs[:, None], np.broadcast_to(z, len(contrasts))
     boxes = np.broadcast_to(box, c.shape)
@@ -315,7 +316,10 @@ def ends(
             lambda model, move: np.sum(move * _times(model.curvature, move), axis=-1),
         )  # fmt: skip
         ahead = np.abs(np.sum(c[which] * move, axis=-1)) <= _ALONG * half
-        return Step(move, ahead & (size <= _ACROSS**2 * room) & (room > 0), value, _HIGH * level)
+        there = ahead & (size <= _ACROSS**2 * room) & (room > 0)
+        if own is not None:
+            there |= (value <= level) & np.any(own[which] & outside(reading, phi, boxes[which]), axis=1)
+        return Step(move, there, value, _HIGH * level)
 
     return _iterate(step, np.broadcast_to(start, c.shape).copy(), reading.center, boxes, steps)
 

@@ -108,33 +108,26 @@ class Search:
         """Points (2, k, q) at which contrasts `which` are smallest and largest, and whether the search ended (k,).
 
         A second search begins beyond the ends, since a set that is not convex may go on there: the farther ends count.
-        Without `known` contrasts that are not bounded are left where the first search says that they are not.
+        Without `known` contrasts of one coefficient are left where a point of the set has it beyond its bound: so have
+        the ends, which are farther.
         """
         m, contrasts = len(which), np.tile(self.contrasts[which], (2, 1))
         if not self.success:
             return np.zeros((2, m, len(self.middle))), np.zeros(m, bool)
         signs, quantiles = np.repeat([-1.0, 1.0], m), np.tile(np.broadcast_to(z, m), 2)
-        case = _Ends(self.reading, contrasts, signs, np.tile(self.box[which], (2, 1)), quantiles, widening)
+        own = (contrasts != 0) & (np.count_nonzero(contrasts, axis=1) == 1)[:, None] & (not known)
+        case = _Ends(self.reading, contrasts, signs, np.tile(self.box[which], (2, 1)), quantiles, widening, own)
         points, success = case.of(np.arange(2 * m), self.middle)
         going = np.arange(0 if self._convex(np.max(z, initial=0.0) + widening) and success.all() else 2 * m)
         if not known:
-            going = np.flatnonzero(~np.tile(np.any(self._through(which, points, success), axis=0), 2))
+            through = success & np.any(outside(self.reading, points, case.box) & own, axis=1)
+            going = np.flatnonzero(~np.tile(np.any(through.reshape(2, m), axis=0), 2))
         points, success = case.farther(points, success, going, self.middle + _BEYOND * (points - self.middle)[going])
         if len(rest := going[~success[going]]):
             points, success = case.farther(points, success, rest, case.steps(rest, self.middle))
         points = points.reshape(2, m, -1)
         place = np.einsum("smq,mq->sm", points, self.contrasts[which])
         return points, success.reshape(2, m).all(axis=0) & (place[1] > place[0])
-
-    def _through(self, which: NDArray[np.intp], points: Array, success: Flags) -> Flags:
-        """Whether an end (2, k) of a contrast that is about one coefficient alone is beyond its bound.
-
-        So are all ends that are farther.
-        """
-        own = self.contrasts[which] != 0
-        beyond = outside(self.reading, points.reshape(2, len(which), -1), self.box[which])
-        through = np.any(beyond & own, axis=2) & success.reshape(2, -1)
-        return np.asarray(through & (np.sum(own, axis=1) == 1))
 
     def _convex(self, z: float) -> bool:
         """Whether the set is known to be convex, and none of its coefficients at a bound: ends are then the farthest.
@@ -189,11 +182,12 @@ class _Ends:
     box: Array
     quantiles: Array
     widening: float
+    own: Flags
 
     def of(self, which: NDArray[np.intp], start: Array, part: float = 1.0, steps: int = STEPS) -> tuple[Array, Flags]:
         """The ends `which` that searches from `start` come to, at this part of the quantile."""
         case = self.reading, self.contrasts[which], self.signs[which]
-        return ends(*case, start, self.box[which], part * self.quantiles[which], self.widening, steps)
+        return ends(*case, start, self.box[which], part * self.quantiles[which], self.widening, steps, self.own[which])
 
     def farther(self, points: Array, success: Flags, which: NDArray[np.intp], start: Array) -> tuple[Array, Flags]:
         """The farther of these ends and those `which` that searches from `start` come to."""
