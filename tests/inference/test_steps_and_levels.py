@@ -108,17 +108,6 @@ def test_an_end_has_the_tails_of_the_noise_that_the_matrix_has_there():
             assert score_test(given, np.eye(2)[[k]], [end]).p_value == pytest.approx(0.01, rel=5e-3)
 
 
-def test_only_a_contrast_of_one_coefficient_is_left_at_an_end_beyond_its_bound():
-    given = of_strengths([1.0, 8.0])
-    contrasts = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    search = Search.of(given, contrasts, box_of(given))
-    points = np.zeros((2, 3, 2))
-    points[1, :, 0] = 2 * search.box[0, 0]
-    through = search._through(np.arange(3), points.reshape(6, 2), np.ones(6, bool))
-    assert through.tolist() == [[False, False, False], [True, False, False]]
-    assert not search._through(np.arange(3), points.reshape(6, 2), np.zeros(6, bool)).any()
-
-
 def test_levels_of_narrow_lines_stand_at_these_lines():
     given = of_strengths([1.0, 8.0, 3.9, 9.0, 4.7])
     table = intervals(given, np.eye(5))

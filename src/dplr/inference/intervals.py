@@ -438,8 +438,8 @@ def _noise_share(search: Search, points: Array, bounded: Flags) -> Array:
 def _p_values(values: Array, dof: Array, tails: Array) -> Array:
     """Tails of chi-square, read at the normal quantiles that the Laplace correction takes to the statistics'."""
     alpha = np.asarray(special.chdtrc(dof, values))
-    read = 2 * special.ndtr(-normal(-special.ndtri(alpha / 2), tails))
-    return np.where((tails > 0) & (alpha > 0), read, alpha)
+    read = normal(-special.ndtri(alpha / 2), tails)
+    return np.where((tails > 0) & (alpha > 0), 2 * special.ndtr(-read), alpha)
 
 
 def _of_a_choice(p_value: float, correlation: float) -> float:

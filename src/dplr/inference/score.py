@@ -137,7 +137,7 @@ def quantile(z: float | Array, kurtosis: Array) -> Array:
 
 def normal(value: Array, kurtosis: Array) -> Array:
     """The normal quantile that `quantile` takes to a value, where the kurtosis is positive: its inverse."""
-    part = kurtosis / 24
+    part = np.maximum(kurtosis, _ROUNDING) / 24
     p = (1 - 3 * part) / part
     cubic = 2 * np.sqrt(p / 3) * np.sinh(np.arcsinh(1.5 * value / part / p * np.sqrt(3 / p)) / 3)
     laplace = -special.ndtri(np.exp(-math.sqrt(2) * value - math.log(2)))

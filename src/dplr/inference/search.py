@@ -100,7 +100,8 @@ class Search:
         middle, success = lowest(reading, box.main, start_of(reading, box.main))
         if success:
             middle, success = lowest(reading, box.nuisance, middle)
-        return cls(reading, contrasts, box.of(contrasts), box, middle, success and not reading.far)
+        success = success and not reading.far and finite(reading.matrix**2)
+        return cls(reading, contrasts, box.of(contrasts), box, middle, success)
 
     def ends(
         self, which: NDArray[np.intp], z: float | Array, widening: float = 0.0, known: bool = True
