@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -23,6 +23,8 @@ Bounds = float | tuple[float, ...] | None
 # the matrix may be why it is reported, and counts as the largest of `CHOICES` (intervals.md, section 3).
 CHOICES = 50
 SURE = -float(special.ndtri(0.05 / CHOICES / 2))
+# An interval within a public bound of its own coefficient has ends at any quantile: this one is asked instead.
+VISIBLE = 1.0
 # The bound of a coefficient that the released numbers bound, over that of others.
 _WIDER = 4.0
 # How far a coefficient without a bound is followed, in bounds of the estimand (intervals.md, section 3).
@@ -119,6 +121,15 @@ class Search:
         points = points.reshape(2, m, -1)
         place = np.einsum("smq,mq->sm", points, self.contrasts[which])
         return points, success.reshape(2, m).all(axis=0) & (place[1] > place[0])
+
+    @property
+    def leaning(self) -> Flags:
+        """Which contrasts are about a coefficient whose effect has a public bound."""
+        return np.any((self.contrasts != 0) & ~self.open, axis=1)
+
+    def assuming(self) -> Search:
+        """The search in which the bounds of the coefficients that a contrast is about count as those of others do."""
+        return replace(self, box=np.broadcast_to(self.nuisance, self.contrasts.shape))
 
     def _through(self, which: NDArray[np.intp], points: Array, success: Flags) -> Flags:
         """Whether an end (2, k) of a contrast that is about one coefficient alone is beyond its bound.

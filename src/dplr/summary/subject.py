@@ -15,8 +15,7 @@ from dplr.bounds.kinds import Numeric
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import centred
 from dplr.inference.intervals import (
-    DECLARED,
-    NARROWLY,
+    ASSUMED,
     TEST_LEVEL,
     UNBOUNDED,
     Intervals,
@@ -320,7 +319,8 @@ def _lines(subject: Subject, equation: Equation, estimates: Intervals, p_values:
     for k, name in enumerate(subject.names[: len(estimates.verdict)]):
         bounded = estimates.verdict[k] != UNBOUNDED
         added = float(equation.added[k])
-        firm = bounded and estimates.verdict[k] != NARROWLY  # else there is a level in place of a standard error
+        firm = bounded and not math.isnan(estimates.std_error[k])
+        narrow = not math.isnan(estimates.bounded_to[k])  # there is a level in place of a standard error
         std_error = float(estimates.std_error[k]) if firm else math.nan
         line = Line(
             name=name,
@@ -334,7 +334,7 @@ def _lines(subject: Subject, equation: Equation, estimates: Intervals, p_values:
             verdict=str(estimates.verdict[k]),
             noise=std_error * math.sqrt(float(estimates.noise_share[k])) if firm else math.nan,
             reference=subject.against[k],
-            bounded_to=float(estimates.bounded_to[k]) if bounded and not firm else math.nan,
+            bounded_to=float(estimates.bounded_to[k]) if narrow else math.nan,
         )
         lines.append(line)
     return lines
@@ -401,7 +401,7 @@ def bound_words(subject: Subject, lines: Sequence[Line], effect_bound: float | N
     And that nothing is taken of a number, where lines are silent and noise drowns one.
     """
     equation, words = subject.equations[0], []
-    if any(line.verdict == DECLARED for line in lines):
+    if any(line.verdict in ASSUMED for line in lines):
         bound = EFFECT_BOUNDS[equation.reading.estimand] * equation.unit if effect_bound is None else effect_bound
         drowned, where = "flags, levels and bins", "effect_bound= takes another one"
         if effect_bound is not None:
