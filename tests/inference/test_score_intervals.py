@@ -10,6 +10,7 @@ from scipy import optimize, stats
 from tests.helpers.made_readings import cell_variances, of_moments, reading, rows, symmetric_noise, target
 
 from dplr.inference.intervals import (
+    BARELY,
     BOUNDED,
     DECLARED,
     NARROWLY,
@@ -22,7 +23,7 @@ from dplr.inference.intervals import (
 from dplr.inference.noise import covariance, fourth, weights
 from dplr.inference.reading import EFFECT_BOUNDS, Reading
 from dplr.inference.score import correlation, ends, lowest, outside, quantile, statistic
-from dplr.inference.search import SURE, Search, box_of, start_of
+from dplr.inference.search import SURE, VISIBLE, Search, box_of, start_of
 from dplr.privacy.estimand import Estimand
 
 Z = stats.norm.ppf(0.975)
@@ -525,6 +526,75 @@ def test_few_reported_intervals_miss_whatever_part_the_noise_on_the_matrix_has(r
                 unwidened = max(unwidened, share)
     assert worst <= most
     assert alpha < 0.05 or unwidened >= {0.5: 0.19, 0.6: 0.25, 0.7: 0.33, 0.8: 0.45, 1.0: 0.99}.get(rho, 0.049)
+
+
+def test_within_a_bound_of_its_effect_a_coefficient_is_told_from_one_deviation_on():
+    contrast, width = np.eye(1), EFFECT_BOUNDS[Estimand.MEAN]
+    for matrix, without, within in (
+        (0.8, UNBOUNDED, UNBOUNDED),
+        (2.0, UNBOUNDED, BARELY),
+        (3.2, UNBOUNDED, DECLARED),
+        (4.0, NARROWLY, DECLARED),  # firm beyond the quantile and one deviation
+        (5.5, BOUNDED, BOUNDED),
+    ):
+        given = one_coefficient(matrix)
+        assert intervals(given, contrast, bounds=math.inf).verdict[0] == without
+        found = intervals(given, contrast)
+        assert found.verdict[0] == within
+        if within != UNBOUNDED:
+            assert -width <= found.low[0] < found.high[0] <= width
+            capped = found.high[0] == width
+            assert math.isnan(found.std_error[0]) == (within == BARELY or capped)
+            assert math.isnan(found.bounded_to[0])
+
+
+def test_within_its_bound_an_interval_and_its_p_value_agree():
+    """The far end is at the bound, and the near one where the p-value is that of the level, with room or without."""
+    seen = set()
+    for matrix, vector in ((2.8, 4.0), (3.6, 4.5), (2.0, 3.5)):
+        given, contrast = one_coefficient(matrix, vector), np.eye(1)
+        found = intervals(given, contrast)
+        seen.add(found.verdict[0])
+        assert found.high[0] == 2.0
+        assert 0 < found.low[0] < 2
+        assert score_test(given, contrast, found.low).p_value == pytest.approx(0.05, rel=1e-2)
+        tested, p_values = consistent(given, contrast, np.zeros(1), found)
+        assert tested.verdict[0] == found.verdict[0]
+        assert p_values[0] < 0.05
+    assert seen == {BARELY, DECLARED}
+
+
+def test_within_a_bound_lines_hold_the_truth_however_few_are_reported():
+    """The worst case of lemma 11: all of the error is noise on the matrix, and each strength down to that of no row."""
+    noise = np.linspace(-4, 4, 21)
+    chances = np.exp(-(noise**2) / 2) / np.exp(-(noise**2) / 2).sum()
+    strengths = np.array([0.8, 1.6, 3.2])  # the effect is 1 / strength
+    tables = {}
+    for matrix in np.unique(np.round(strengths[:, None] + noise, 9)):
+        one = np.ones((1, 1))
+        found = intervals(
+            replace(one_coefficient(matrix, 1.0), vector_noise=1e-6 * one, sampling=1e-6 * one), np.eye(1)
+        )
+        tables[matrix] = found.low[0], found.high[0], found.verdict[0] != UNBOUNDED
+    for strength in strengths:
+        lows, highs, told = np.array([tables[matrix] for matrix in np.round(strength + noise, 9)]).T
+        held = (lows <= 1 / strength) & (1 / strength <= highs)
+        assert chances @ told >= stats.norm.sf(VISIBLE - strength)
+        assert (chances * held) @ told / (chances @ told) >= 0.94, strength
+
+
+@pytest.mark.parametrize(("alpha", "most"), [(0.05, 0.051), (0.01, 0.0102), (0.001, 0.00102)])
+@pytest.mark.parametrize("rho", [0.0, 0.2, 0.5, 0.7, 1.0])
+def test_within_a_bound_few_lines_miss_at_any_strength(rho, alpha, most):
+    """Lemma 11, by integration over the noise on the matrix."""
+    noise = np.linspace(-8, 8, 4001)
+    chances = stats.norm.pdf(noise) * (noise[1] - noise[0])
+    rest, usual = math.sqrt(max(1 - rho**2, 1e-12)), stats.norm.isf(alpha / 2)
+    for strength in np.arange(0.0, 9.0, 0.1):
+        reported = chances * (np.abs(strength + noise) > VISIBLE)
+        z = np.where(np.abs(strength + noise) > usual + VISIBLE, usual, usual + rho * _widening(alpha))
+        missed = stats.norm.sf((z - rho * noise) / rest) + stats.norm.cdf((-z - rho * noise) / rest)
+        assert reported @ missed / reported.sum() <= most, strength
 
 
 def test_noise_that_makes_a_direction_look_strong_is_hardly_ever_reported():

@@ -106,13 +106,16 @@ class Equation:
         """The bound of each effect in units of the reading: this one, or that of the estimand for indicators alone.
 
         A number without one has none, and so has the constant: it is the mean at the middle of all ranges, where there
-        may be no row (intervals.md, section 3).
+        may be no row (intervals.md, section 3). The effect of an indicator is that of its 1 against its 0; where it is
+        centred, as flags are, that is twice the way from the middle to an end.
         """
-        effects = np.full(len(self.reading.vector), math.inf)
+        d, reading = len(self.indicators), self.reading
+        effects, held = np.full(len(reading.vector), math.inf), np.flatnonzero(self.indicators)
         if effect_bound is None:
-            effects[: len(self.indicators)][self.indicators] = EFFECT_BOUNDS[self.reading.estimand]
+            effects[held] = EFFECT_BOUNDS[reading.estimand]
         else:
-            effects[: len(self.indicators)] = check_positive("effect_bound", effect_bound) / self.unit
+            effects[:d] = check_positive("effect_bound", effect_bound) / self.unit
+        effects[held] *= reading.sizes[held] * self.unit / np.abs(reading.factor * self.contrasts[held, held])
         return tuple(effects.tolist())
 
     def first(self, count: int) -> Equation:
@@ -264,7 +267,7 @@ def lines_of(
         count = len(subject.names) if most is None else min(len(subject.names), most - len(lines))
         if count:
             first = equation.first(count)
-            estimates, p_values = intervals_of(first, model_level, False, effect_bound)
+            estimates, p_values = intervals_of(first, model_level, False, equation.bounds(effect_bound))
             if joint:
                 p_values = np.minimum(1.0, p_values * count_all)
             lines += _lines(subject, first, estimates, p_values)
@@ -283,10 +286,9 @@ def all_ends(subject: Subject, level: float, joint: bool, effect_bound: float | 
 
 
 def intervals_of(
-    equation: Equation, level: float, joint: bool, effect_bound: float | None
+    equation: Equation, level: float, joint: bool, bounds: tuple[float, ...]
 ) -> tuple[Intervals, NDArray[np.float64]]:
     """Intervals of every contrast of a model, before anything is added to them, and p-values of its hypothesis."""
-    bounds = equation.bounds(effect_bound)
     estimates = intervals(equation.reading, equation.contrasts, level, joint, bounds)
     return consistent(equation.reading, equation.contrasts, equation.goals, estimates, bounds)
 
