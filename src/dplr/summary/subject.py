@@ -89,7 +89,8 @@ class Equation:
     reading : the released equation, of the columns of the table alone.
     contrasts : (m, q) each coefficient in the user's units as a combination of scaled ones.
     added : (m,) what is added to `factor` times that.
-    indicators : of each column, whether an effect bound holds for it without being stated: flags, levels and bins.
+    spans : of each column for which an effect bound holds without being stated, flags, levels and bins: its 1 against
+        its 0, in the largest size of its coordinate, 2 where that is centred. 0 for the others.
     values : (m,) of the hypotheses that p-values are of; None for 0.
     unit : the user's units of the target, or of the probability or the log odds, in one of the reading.
     """
@@ -98,24 +99,38 @@ class Equation:
     reading: Reading
     contrasts: NDArray[np.float64]
     added: NDArray[np.float64]
-    indicators: NDArray[np.bool_]
+    spans: NDArray[np.float64]
     values: NDArray[np.float64] | None = None
     unit: float = 1.0
+
+    @classmethod
+    def of(
+        cls, label: str, reading: Reading, contrasts: NDArray[np.float64], added: NDArray[np.float64],
+        indicators: NDArray[np.bool_], unit: float,
+    ) -> Equation:  # fmt: skip
+        """The equation of all coefficients of a model, with what a unit of each indicator is."""
+        held = np.flatnonzero(indicators)
+        spans = np.zeros(len(indicators))
+        spans[held] = np.abs(reading.factor * contrasts[held, held]) / (reading.sizes[held] * unit)
+        return cls(label, reading, contrasts, added, spans, unit=unit)
+
+    @property
+    def indicators(self) -> NDArray[np.bool_]:
+        """Of each column, whether an effect bound holds for it without being stated."""
+        return self.spans > 0
 
     def bounds(self, effect_bound: float | None) -> tuple[float, ...]:
         """The bound of each effect in units of the reading: this one, or that of the estimand for indicators alone.
 
         A number without one has none, and so has the constant: it is the mean at the middle of all ranges, where there
-        may be no row (intervals.md, section 3). The effect of an indicator is that of its 1 against its 0; where it is
-        centred, as flags are, that is twice the way from the middle to an end.
+        may be no row (intervals.md, section 3). The effect of an indicator is that of its 1 against its 0.
         """
-        d, reading = len(self.indicators), self.reading
-        effects, held = np.full(len(reading.vector), math.inf), np.flatnonzero(self.indicators)
+        effects, held = np.full(len(self.reading.vector), math.inf), np.flatnonzero(self.spans)
         if effect_bound is None:
-            effects[held] = EFFECT_BOUNDS[reading.estimand]
+            effects[held] = EFFECT_BOUNDS[self.reading.estimand]
         else:
-            effects[:d] = check_positive("effect_bound", effect_bound) / self.unit
-        effects[held] *= reading.sizes[held] * self.unit / np.abs(reading.factor * self.contrasts[held, held])
+            effects[: len(self.spans)] = check_positive("effect_bound", effect_bound) / self.unit
+        effects[held] /= self.spans[held]
         return tuple(effects.tolist())
 
     def first(self, count: int) -> Equation:
