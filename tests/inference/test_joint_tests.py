@@ -74,8 +74,8 @@ def test_a_true_hypothesis_is_rejected_as_seldom_as_it_says(tested, coef):
 def test_all_coefficients_at_once_have_the_law_of_chi_square_whatever_is_drowned():
     """Part (a): nothing is left to search."""
     rng, box, none = np.random.default_rng(0), np.full(5, 10.0), np.zeros(5, bool)
-    narrow, at = np.zeros(1, bool), (np.eye(5)[None], LARGE[None])
-    values = [_tested(drawn(rng, LARGE), *at, Box(box, box, none, none), narrow)[0][0] for _ in range(400)]
+    verdict, at = np.array([BOUNDED]), (np.eye(5)[None], LARGE[None])
+    values = [_tested(drawn(rng, LARGE), *at, Box(box, box, none, none), verdict)[0][0] for _ in range(400)]
     assert stats.kstest(values, "chi2", (5,)).pvalue > 1e-3
 
 
@@ -121,8 +121,8 @@ def test_no_search_from_elsewhere_ends_lower():
     for _ in range(15):
         given = drawn(rng, coef, sizes=np.array([900.0, 900.0, 4.0, 30.0]))
         bounds = box_of(given)
-        (value,), _ = _least(given, bounds, contrasts[None], np.zeros((1, 2)))
         box = bounds.of(np.any(contrasts, axis=0))
+        (value,), _ = _least(given, bounds, box[None], contrasts[None], np.zeros((1, 2)))
         starts = rng.uniform(-1, 1, (40, 5)) * np.minimum(box, 4.5) * [0, 0, 1, 1, 1]
         points, success, values = lowest_of(given, box, starts, contrasts)
         np.testing.assert_allclose(values[success], statistic(given, points, box).value[success], rtol=1e-9)

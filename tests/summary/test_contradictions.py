@@ -34,7 +34,7 @@ def with_a_null_direction(loans, seed):
     keep = [[*est.coef_names_, "(intercept)"].index(name) for name in COLUMNS]
     units, added = user_units(record.prep, reading)
     equation = Equation(
-        "", reading.subset(np.array(keep)), units[np.ix_(keep, keep)], added[keep], np.zeros(len(COLUMNS) - 1, bool)
+        "", reading.subset(np.array(keep)), units[np.ix_(keep, keep)], added[keep], np.zeros(len(COLUMNS) - 1)
     )
     return Subject([equation], COLUMNS, {}, "", {}, (), [""] * len(COLUMNS))
 

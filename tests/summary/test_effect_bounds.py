@@ -102,6 +102,30 @@ def test_a_star_says_what_was_taken_in_numbers_in_every_form():
     assert any(note.startswith(STAR) for note in table.to_frame().attrs["notes"])
 
 
+def beside_flags(seed, count, eps=4.0):
+    return fitted(seed, eps, 20_000, {"z": (0.0, 1.0), "rare": (0, 1)}, lambda n: {"rare": np.arange(n) < count})
+
+
+def test_a_flag_that_is_hardly_told_from_noise_ends_at_the_largest_effect():
+    table = beside_flags(0, 10).summary()
+    line = line_of(table, "rare")
+    assert line.verdict == "bounded narrowly by effect_bound"
+    assert (line.low, line.high) == pytest.approx((-6, 6))  # the width of the target, for one against zero
+    for shown in (str(table), table.to_text(), table.to_latex(), table.to_html()):
+        words = in_one_line(shown)
+        assert "]*+" in words
+        assert "*+: hardly told from noise" in words
+        assert STAR in words
+        assert "barely bounded, up to the level" not in words
+
+
+def test_a_flag_of_a_twelve_thousandth_beside_numbers_is_told_and_right():
+    """Of 24 rows of 20,000: before, such a line had an interval where its column is 3.3 deviations long or more."""
+    told = [line_of(beside_flags(seed, 24, 2.0).summary(), "rare") for seed in range(4)]
+    assert all(line.verdict != UNBOUNDED for line in told)
+    assert sum(line.low <= 0 <= line.high for line in told) >= 3
+
+
 COLUMNS = {
     "number": (0, 10),
     "rate": (0.0, 1.0),

@@ -317,5 +317,5 @@ def _equations(
         else:
             small = reading.subset(keep)
         unit = effect_unit(record.prep, reading.estimand)
-        equations.append(Equation(label, small, units[np.ix_(keep, keep)], added[keep], indicators, unit=unit))
+        equations.append(Equation.of(label, small, units[np.ix_(keep, keep)], added[keep], indicators, unit))
     return equations

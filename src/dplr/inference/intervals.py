@@ -25,13 +25,28 @@ from dplr.inference.score import (
     variances,
     weights_of,
 )
-from dplr.inference.search import CHOICES, SURE, Bounds, Box, Search, box_of, finite, start_of, two_sided, widest
+from dplr.inference.search import (
+    CHOICES,
+    SURE,
+    VISIBLE,
+    Bounds,
+    Box,
+    Search,
+    box_of,
+    finite,
+    start_of,
+    two_sided,
+    widest,
+)
 
 Array = NDArray[np.float64]
 
-# What bounds an interval: the released numbers; they do, narrowly; they and the public bound of effects; nothing, and
-# there is no interval.
+# What bounds an interval: the released numbers; they do, narrowly; they and the public bound of effects; both,
+# narrowly; nothing, and there is no interval.
 BOUNDED, NARROWLY, DECLARED, UNBOUNDED = "bounded", "bounded narrowly", "bounded by effect_bound", "unbounded"
+BARELY = "bounded narrowly by effect_bound"
+# Those that a public bound has a part in, and those that noise may be why there is an interval of.
+ASSUMED, NARROW = (DECLARED, BARELY), (NARROWLY, BARELY)
 # The released numbers bound some of the coefficients of a test, or a combination of them, and not all.
 PARTLY = "bounded in part"
 # A p-value and an interval contradict each other where they do by more than this factor of the level: the tails are
@@ -56,10 +71,10 @@ class Intervals:
     estimate : the contrast where the released equation holds exactly: neither ridge nor trimming. nan where the
         interval is unbounded or does not hold it.
     std_error : half the width over the normal quantile: of the interval, so also where the law is not normal. nan where
-        it is bounded narrowly: it then grows faster than the quantile.
+        it is bounded narrowly, as it then grows faster than the quantile, and where an end is a public bound.
     low, high : ends; infinite where the released numbers do not bound the contrast.
     noise_share : the part of the estimate's variance that is privacy noise, the mean of both ends; nan where unbounded.
-    verdict : `BOUNDED`, `NARROWLY`, `DECLARED` or `UNBOUNDED`.
+    verdict : `BOUNDED`, `NARROWLY`, `DECLARED`, `BARELY` or `UNBOUNDED`.
     bounded_to : the level up to which the released numbers bound the contrast where they do narrowly; else nan.
     level : of each interval, or of all together where `joint`.
     joint : whether all intervals hold together with that probability (Bonferroni).
@@ -96,7 +111,8 @@ class ScoreTest:
         where the released numbers cannot say.
     verdict : str
         What bounds the coefficients: ``"bounded"``, ``"bounded narrowly"``, ``"bounded by effect_bound"``,
-        ``"bounded in part"`` where noise drowns some of them, and ``"unbounded"`` where the numbers cannot say.
+        ``"bounded narrowly by effect_bound"``, ``"bounded in part"`` where noise drowns some of them, and
+        ``"unbounded"`` where the numbers cannot say.
 
     Privacy
     -------
@@ -157,14 +173,20 @@ def _ends(
     points, verdict = _surely(search, alpha)
     origin = contrasts @ reading.center
     pair = np.sort(reading.factor * (origin + np.einsum("smq,mq->sm", points, contrasts)), axis=0)
+    least, most = np.outer([-1, 1], abs(reading.factor) * np.abs(contrasts) @ search.limits.nuisance)
+    within = np.isin(verdict, ASSUMED) & (pair[0] < most) & (least < pair[1])  # ends stand where the bound is
+    pair = np.where(within, np.clip(pair, least, most), pair)
     bounded = verdict != UNBOUNDED
     low, high = np.where(bounded, pair[0], -np.inf), np.where(bounded, pair[1], np.inf)
     exact = reading.factor * (origin + contrasts @ _root(reading))
     inside = bounded & (low <= exact) & (exact <= high)  # nan is not inside
     weakest, direction = weakness(reading)
+    cut = np.any(outside(reading, points, search.limits.nuisance) & (contrasts != 0), axis=(0, 2))
     ends = Intervals(
         estimate=np.where(inside, exact, np.nan),
-        std_error=np.where(verdict == NARROWLY, np.nan, (high - low) / (2 * two_sided(alpha))),
+        std_error=np.where(
+            (cut & (verdict == DECLARED)) | np.isin(verdict, NARROW), np.nan, (high - low) / (2 * two_sided(alpha))
+        ),
         low=low,
         high=high,
         noise_share=_noise_share(search, points, bounded),
@@ -193,7 +215,7 @@ def consistent(
     p_values, said = np.full(m, math.nan), np.flatnonzero(intervals.verdict != UNBOUNDED)
     if len(said):
         alone = contrasts[said, None]
-        _, p_values[said] = _tested(reading, alone, values[said, None], box, intervals.verdict[said] == NARROWLY)
+        _, p_values[said] = _tested(reading, alone, values[said, None], box, intervals.verdict[said])
     outside = (values < intervals.low) | (intervals.high < values)
     silent = contradictory(outside, p_values, alpha)
     return replace(
@@ -247,8 +269,8 @@ def score_test(
     verdict = _together(verdicts)
     if verdict == UNBOUNDED:
         return ScoreTest(math.nan, dof, math.nan, UNBOUNDED)
-    box, narrow = box_of(reading, bounds), np.array([verdict == NARROWLY])
-    (value,), (p_value,) = _tested(reading, contrasts[None], values[None], box, narrow)
+    box, found = box_of(reading, bounds), np.array([verdict])
+    (value,), (p_value,) = _tested(reading, contrasts[None], values[None], box, found)
     return ScoreTest(float(value), dof, float(p_value), UNBOUNDED if math.isnan(value) else verdict)
 
 
@@ -262,7 +284,7 @@ def _together(verdicts: NDArray[np.str_]) -> str:
     """The verdict of a test from those of its contrasts: noise may let it through where all bounded ones barely are."""
     firm = (verdicts == BOUNDED) | (verdicts == DECLARED)
     if not np.any(firm):
-        return NARROWLY if NARROWLY in verdicts else UNBOUNDED
+        return next((word for word in (BARELY, NARROWLY) if word in verdicts), UNBOUNDED)
     if not np.all(firm):
         return PARTLY
     return DECLARED if DECLARED in verdicts else BOUNDED
@@ -289,30 +311,35 @@ def _degrees(contrasts: Array, bounds: Box) -> int:
     return int(np.linalg.matrix_rank(np.concatenate([contrasts / np.abs(contrasts).max(axis=1)[:, None], drowned])))
 
 
-def _tested(reading: Reading, contrasts: Array, values: Array, bounds: Box, narrow: Flags) -> tuple[Array, Array]:
-    """Statistics and p-values of tests (k,) of contrasts (k, m, q); nan where no search ends.
+def _tested(
+    reading: Reading, contrasts: Array, values: Array, bounds: Box, verdicts: NDArray[np.str_]
+) -> tuple[Array, Array]:
+    """Statistics and p-values of tests (k,) of contrasts (k, m, q) with these verdicts; nan where no search ends.
 
-    `narrow` are those whose intervals are all bounded narrowly.
+    A test of one contrast is in the box of its interval.
     """
     goals = values / reading.factor - contrasts @ reading.center
-    least, phi = _least(reading, bounds, contrasts, goals)
+    boxes = bounds.of(np.any(contrasts, axis=1))
+    if contrasts.shape[1] == 1:
+        boxes = np.where(np.isin(verdicts, ASSUMED)[:, None], bounds.nuisance, boxes)
+    least, phi = _least(reading, bounds, boxes, contrasts, goals)
     x = weights_of(reading, phi)
     dof = np.array([_degrees(fixed, bounds) for fixed in contrasts])
     p_values = _p_values(least, dof, kurtosis(reading, x, phi))
     shares = correlation(reading, x, phi)
-    for k in np.flatnonzero(narrow & np.isfinite(least)).tolist():
+    for k in np.flatnonzero(np.isin(verdicts, NARROW) & np.isfinite(least)).tolist():
         p_values[k] = _of_a_choice(float(p_values[k]), float(shares[k]))
     return least, p_values
 
 
-def _least(reading: Reading, bounds: Box, contrasts: Array, goals: Array) -> tuple[Array, Array]:
-    """The smallest statistics (k,) where contrasts (k, m, q) of phi are `goals` (k, m), and where each is.
+def _least(reading: Reading, bounds: Box, boxes: Array, contrasts: Array, goals: Array) -> tuple[Array, Array]:
+    """The smallest statistics (k,) in boxes (k, q) where contrasts (k, m, q) of phi are `goals` (k, m), and where.
 
     nan where no search ends. One search begins at the nearest point in the metric of the statistic, another at the
     shortest one, and others at both bounds of the coefficients that the released numbers do not bound, as there may be
     a minimum on either side.
     """
-    boxes, kinds = np.unique(bounds.of(np.any(contrasts, axis=1)), axis=0, return_inverse=True)
+    boxes, kinds = np.unique(boxes, axis=0, return_inverse=True)
     kinds = kinds.reshape(-1)
     middles, _, _ = lowest_of(reading, boxes, np.stack([start_of(reading, box) for box in boxes]))
     metrics = [
@@ -377,22 +404,35 @@ def weakness(reading: Reading) -> tuple[float, Array]:
 def _surely(search: Search, alpha: float) -> tuple[Array, NDArray[np.str_]]:
     """The ends of what is bounded at the quantile `SURE` too: by more than noise that made a direction strong.
 
-    What is not bounded at `SURE` beyond the level's quantile has wider ends.
+    What is not bounded at `SURE` beyond the level's quantile has wider ends. Where a bound of an effect is assumed of
+    what a contrast is about, its interval ends there at the latest, and `VISIBLE` is asked in place of `SURE`.
     """
-    z, m = two_sided(alpha), len(search.contrasts)
-    every = np.arange(m)
+    z, wider = two_sided(alpha), _widening(alpha)
+    points = np.zeros((2, *search.box.shape))
+    verdict = np.full(len(search.contrasts), UNBOUNDED, dtype=f"<U{len(BARELY)}")
+
+    def tell(case: Search, places: NDArray[np.intp], word: str, widening: float = 0.0) -> None:
+        if len(places):
+            points[:, places], success = case.ends(places, z, widening)
+            beyond = outside(case.reading, points[:, places], case.box[places])
+            success &= ~np.any(beyond & case.limits.open, axis=(0, 2))
+            verdict[places] = np.where(success, word, UNBOUNDED)
+            if word == BOUNDED:
+                verdict[places[success & np.any(beyond, axis=(0, 2))]] = DECLARED
+
+    every = np.arange(len(verdict))
     reported = every[search.bounded(every, max(z, SURE))]
     firm = reported[search.bounded(reported, z + SURE)] if len(reported) else reported
-    narrow = np.setdiff1d(reported, firm)
-    verdict = np.full(m, UNBOUNDED, dtype=f"<U{len(DECLARED)}")
-    points = np.zeros((2, *search.box.shape))
-    for places, widening, word in ((firm, 0.0, BOUNDED), (narrow, _widening(alpha), NARROWLY)):
-        if len(places):
-            points[:, places], success = search.ends(places, z, widening)
-            verdict[places] = np.where(success, word, UNBOUNDED)
-    beyond = outside(search.reading, points, search.box)
-    verdict[np.any(beyond, axis=(0, 2)) & (verdict == BOUNDED)] = DECLARED
-    verdict[np.any(beyond & search.limits.open, axis=(0, 2))] = UNBOUNDED
+    tell(search, firm, BOUNDED)
+    tell(search, np.setdiff1d(reported, firm), NARROWLY, wider)
+    nearer = np.any(search.box > search.limits.nuisance, axis=1)
+    rest = np.flatnonzero(search.leaning & (verdict != BOUNDED) & ((verdict != DECLARED) | nearer))
+    if len(rest):
+        reported = rest[search.bounded(rest, VISIBLE)]
+        firm = reported[search.bounded(reported, z + VISIBLE)] if len(reported) else reported
+        barely = np.setdiff1d(reported[verdict[reported] == UNBOUNDED], firm)
+        tell(search.assuming(), firm, DECLARED)
+        tell(search.assuming(), barely, BARELY, wider)
     return points, verdict
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -26,6 +26,8 @@ CHOICES = 50
 SURE = -float(special.ndtri(0.05 / CHOICES / 2))
 # What is bounded at this one, with all bounds wide, has wider bounds in all searches.
 _FIRM = -float(special.ndtri(0.025)) + SURE
+# An interval within a public bound of its own coefficient has ends at any quantile: this one is asked instead.
+VISIBLE = 1.0
 # The bound of a coefficient that the released numbers bound, over that of others.
 _WIDER = 4.0
 # How far a coefficient without a bound is followed, in bounds of the estimand (intervals.md, section 3).
@@ -129,6 +131,15 @@ class Search:
         points = points.reshape(2, m, -1)
         place = np.einsum("smq,mq->sm", points, self.contrasts[which])
         return points, success.reshape(2, m).all(axis=0) & (place[1] > place[0])
+
+    @property
+    def leaning(self) -> Flags:
+        """Which contrasts are about a coefficient whose effect has a public bound."""
+        return np.any((self.contrasts != 0) & ~self.limits.open, axis=1)
+
+    def assuming(self) -> Search:
+        """The search in which the bounds of the coefficients that a contrast is about count as those of others do."""
+        return replace(self, box=np.broadcast_to(self.limits.nuisance, self.contrasts.shape))
 
     def _convex(self, z: float) -> bool:
         """Whether the set is known to be convex, and none of its coefficients at a bound: ends are then the farthest.

@@ -243,7 +243,7 @@ class MomentModel(Inference, HasCurves):
         unit = target_unit(self._released, self._target)
         indicators = np.array(layout.indicators)[np.array(shown.coordinates[:-1], np.intp)]
         return Subject(
-            equations=[Equation("", small, self._units[np.ix_(keep, keep)], self._added[keep], indicators, unit=unit)],
+            equations=[Equation.of("", small, self._units[np.ix_(keep, keep)], self._added[keep], indicators, unit)],
             names=shown.names,
             references=shown.references,
             title=f"{self._title} from {ABOUT.title}",

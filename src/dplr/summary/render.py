@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dplr._kit import markup
 from dplr._kit.markup import printable
 from dplr.bounds.kinds import short
-from dplr.inference.intervals import DECLARED, NARROWLY
+from dplr.inference.intervals import ASSUMED, BARELY, DECLARED, NARROWLY
 
 if TYPE_CHECKING:
     from dplr.summary.table import Line, Summary
@@ -22,12 +22,16 @@ if TYPE_CHECKING:
 CANNOT_SAY = "cannot say"
 AGAINST, _AGAINST_LATEX = "each class against all others", "class, against all others"
 SUM = "sum of weights"  # the fact in place of a number of rows
-_MARKS = {DECLARED: "*", NARROWLY: "+"}  # beside an interval
+_MARKS = {DECLARED: "*", NARROWLY: "+", BARELY: "*+"}  # beside an interval
 STAR = "*: "  # begins the note of a table that says what its marked lines assume
 _NARROW = (
     "+: barely bounded, up to the level in place of a standard error. Such lines are reported only where "
     "noise lets them through, so interval and p-value leave more room. They may count the largest effect of a drowned "
     "column too (effect_bound)."
+)
+_BARELY = (
+    "*+: hardly told from noise, so interval and p-value leave more room. The interval ends at the largest effect "
+    "(effect_bound) at the latest."
 )
 _SMALLEST_P = 0.001
 WIDTH = 100
@@ -127,9 +131,9 @@ def _numbers(line: Line) -> list[str]:
     """Estimate, standard error, interval, share of the noise, and p-value."""
     if not line.bounded:
         return ["", "", CANNOT_SAY, "", ""]
-    narrow = math.isnan(line.std_error)
-    places = decimals((line.high - line.low) / 4 if narrow else line.std_error)
-    std_error = f"to {_percent(line.bounded_to)}" if narrow else rounded(line.std_error, places)
+    places = decimals((line.high - line.low) / 4 if math.isnan(line.std_error) else line.std_error)
+    to = "" if math.isnan(line.bounded_to) else f"to {_percent(line.bounded_to)}"
+    std_error = to or rounded(line.std_error, places)
     mark = _MARKS.get(line.verdict, "")
     interval = f"[{rounded(line.low, places)}, {rounded(line.high, places)}]{mark}"
     share = "" if math.isnan(line.noise_share) else f"{100 * line.noise_share:.0f} %"
@@ -165,13 +169,14 @@ def _fit_words(table: Summary) -> list[str]:
 
 
 def _narrow(lines: Sequence[Line]) -> list[str]:
-    """The meaning of the mark of lines that are barely bounded, where one is."""
-    return [_NARROW] if any(line.verdict == NARROWLY for line in lines) else []
+    """The meaning of the marks of lines that are barely bounded, where one is."""
+    meanings = {NARROWLY: _NARROW, BARELY: _BARELY}
+    return [words for verdict, words in meanings.items() if any(line.verdict == verdict for line in lines)]
 
 
 def _assumed(table: Summary, lines: Sequence[Line]) -> list[str]:
     """The note on what lines with a star assume, where one of these has it."""
-    starred = any(line.verdict == DECLARED for line in lines)
+    starred = any(line.verdict in ASSUMED for line in lines)
     return [note for note in table.notes if starred and note.startswith(STAR)]
 
 

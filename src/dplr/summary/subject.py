@@ -15,8 +15,7 @@ from dplr.bounds.kinds import Numeric
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import centred
 from dplr.inference.intervals import (
-    DECLARED,
-    NARROWLY,
+    ASSUMED,
     TEST_LEVEL,
     UNBOUNDED,
     Intervals,
@@ -90,7 +89,8 @@ class Equation:
     reading : the released equation, of the columns of the table alone.
     contrasts : (m, q) each coefficient in the user's units as a combination of scaled ones.
     added : (m,) what is added to `factor` times that.
-    indicators : of each column, whether an effect bound holds for it without being stated: flags, levels and bins.
+    spans : of each column for which an effect bound holds without being stated, flags, levels and bins: its 1 against
+        its 0, in the largest size of its coordinate, 2 where that is centred. 0 for the others.
     values : (m,) of the hypotheses that p-values are of; None for 0.
     unit : the user's units of the target, or of the probability or the log odds, in one of the reading.
     """
@@ -99,21 +99,38 @@ class Equation:
     reading: Reading
     contrasts: NDArray[np.float64]
     added: NDArray[np.float64]
-    indicators: NDArray[np.bool_]
+    spans: NDArray[np.float64]
     values: NDArray[np.float64] | None = None
     unit: float = 1.0
+
+    @classmethod
+    def of(
+        cls, label: str, reading: Reading, contrasts: NDArray[np.float64], added: NDArray[np.float64],
+        indicators: NDArray[np.bool_], unit: float,
+    ) -> Equation:  # fmt: skip
+        """The equation of all coefficients of a model, with what a unit of each indicator is."""
+        held = np.flatnonzero(indicators)
+        spans = np.zeros(len(indicators))
+        spans[held] = np.abs(reading.factor * contrasts[held, held]) / (reading.sizes[held] * unit)
+        return cls(label, reading, contrasts, added, spans, unit=unit)
+
+    @property
+    def indicators(self) -> NDArray[np.bool_]:
+        """Of each column, whether an effect bound holds for it without being stated."""
+        return self.spans > 0
 
     def bounds(self, effect_bound: float | None) -> tuple[float, ...]:
         """The bound of each effect in units of the reading: this one, or that of the estimand for indicators alone.
 
         A number without one has none, and so has the constant: it is the mean at the middle of all ranges, where there
-        may be no row (intervals.md, section 3).
+        may be no row (intervals.md, section 3). The effect of an indicator is that of its 1 against its 0.
         """
-        effects = np.full(len(self.reading.vector), math.inf)
+        effects, held = np.full(len(self.reading.vector), math.inf), np.flatnonzero(self.spans)
         if effect_bound is None:
-            effects[: len(self.indicators)][self.indicators] = EFFECT_BOUNDS[self.reading.estimand]
+            effects[held] = EFFECT_BOUNDS[self.reading.estimand]
         else:
-            effects[: len(self.indicators)] = check_positive("effect_bound", effect_bound) / self.unit
+            effects[: len(self.spans)] = check_positive("effect_bound", effect_bound) / self.unit
+        effects[held] /= self.spans[held]
         return tuple(effects.tolist())
 
     def first(self, count: int) -> Equation:
@@ -265,7 +282,7 @@ def lines_of(
         count = len(subject.names) if most is None else min(len(subject.names), most - len(lines))
         if count:
             first = equation.first(count)
-            estimates, p_values = intervals_of(first, model_level, False, effect_bound)
+            estimates, p_values = intervals_of(first, model_level, False, equation.bounds(effect_bound))
             if joint:
                 p_values = np.minimum(1.0, p_values * count_all)
             lines += _lines(subject, first, estimates, p_values)
@@ -284,10 +301,9 @@ def all_ends(subject: Subject, level: float, joint: bool, effect_bound: float | 
 
 
 def intervals_of(
-    equation: Equation, level: float, joint: bool, effect_bound: float | None
+    equation: Equation, level: float, joint: bool, bounds: tuple[float, ...]
 ) -> tuple[Intervals, NDArray[np.float64]]:
     """Intervals of every contrast of a model, before anything is added to them, and p-values of its hypothesis."""
-    bounds = equation.bounds(effect_bound)
     estimates = intervals(equation.reading, equation.contrasts, level, joint, bounds)
     return consistent(equation.reading, equation.contrasts, equation.goals, estimates, bounds)
 
@@ -320,7 +336,8 @@ def _lines(subject: Subject, equation: Equation, estimates: Intervals, p_values:
     for k, name in enumerate(subject.names[: len(estimates.verdict)]):
         bounded = estimates.verdict[k] != UNBOUNDED
         added = float(equation.added[k])
-        firm = bounded and estimates.verdict[k] != NARROWLY  # else there is a level in place of a standard error
+        firm = bounded and not math.isnan(estimates.std_error[k])
+        narrow = not math.isnan(estimates.bounded_to[k])  # there is a level in place of a standard error
         std_error = float(estimates.std_error[k]) if firm else math.nan
         line = Line(
             name=name,
@@ -334,7 +351,7 @@ def _lines(subject: Subject, equation: Equation, estimates: Intervals, p_values:
             verdict=str(estimates.verdict[k]),
             noise=std_error * math.sqrt(float(estimates.noise_share[k])) if firm else math.nan,
             reference=subject.against[k],
-            bounded_to=float(estimates.bounded_to[k]) if bounded and not firm else math.nan,
+            bounded_to=float(estimates.bounded_to[k]) if narrow else math.nan,
         )
         lines.append(line)
     return lines
@@ -401,7 +418,7 @@ def bound_words(subject: Subject, lines: Sequence[Line], effect_bound: float | N
     And that nothing is taken of a number, where lines are silent and noise drowns one.
     """
     equation, words = subject.equations[0], []
-    if any(line.verdict == DECLARED for line in lines):
+    if any(line.verdict in ASSUMED for line in lines):
         bound = EFFECT_BOUNDS[equation.reading.estimand] * equation.unit if effect_bound is None else effect_bound
         drowned, where = "flags, levels and bins", "effect_bound= takes another one"
         if effect_bound is not None:

@@ -34,7 +34,8 @@ class Line:
         The class that the model is about, with more than two classes; else empty.
     estimate, std_error : float
         Coefficient in the user's units, and its standard error; nan or infinite where the released numbers cannot say.
-        Where they bound it narrowly there is no standard error: the interval grows faster than the normal quantile.
+        Where they bound it narrowly there is no standard error: the interval grows faster than the normal quantile. Nor
+        is there one where the interval ends at the largest effect that is taken.
     low, high : float
         Ends of the confidence interval; infinite where the released numbers do not bound it, nan where the release
         allows no intervals.
@@ -42,9 +43,10 @@ class Line:
         The part of the variance that is privacy noise, in [0, 1].
     p_value : float
         P value of the hypothesis that the coefficient is 0; nan where the interval is unbounded.
-    verdict : {"bounded", "bounded narrowly", "bounded by effect_bound", "unbounded", "no interval"}
-        Whether there is an interval, and where it comes from. Narrowly: noise may be why it is reported, so that
-        interval and p-value leave more room.
+    verdict : str
+        Whether there is an interval, and where it comes from: ``"bounded"``, ``"bounded narrowly"``, ``"bounded by
+        effect_bound"``, ``"bounded narrowly by effect_bound"``, ``"unbounded"`` or ``"no interval"``. Narrowly: noise
+        may be why it is reported, so that interval and p-value leave more room.
     noise : float, default=nan
         Standard deviation of the privacy noise in the estimate; nan where it is not known.
     reference : str, default=""
