@@ -40,7 +40,10 @@ CLIPPED = "Numbers count as clipped to their bounds; the coefficients are those 
 CURVES = "The line of a curve is its average slope; its knots are deviations from the line: see effects()."
 PARTS = "The line and the knots of a curve say something together alone: see effects()."
 MARKS = "A missing number is compared with one in the middle of its declared bounds, on the scale of its transform."
-_NORMAL = "The interval of the residual deviation is that of normal residuals: too short where they have heavy tails."
+_ANY_LAW = (
+    "The intervals of R-squared and the residual deviation hold for residuals of any law within the bounds of the "
+    "target: tighter bounds make them shorter."
+)
 # Below so many deviations of the noise a direction of the released matrix says little.
 _WEAK = 6.0
 # From here on a direction is more than noise, so that more rows make it longer; below, no row may have a part in it.
@@ -236,7 +239,7 @@ def summarise(
         references=dict(subject.references),
         notes=(
             *noted(subject.notes, subject.clipped),
-            *([_NORMAL] if statistics and reading.robust else []),
+            *([_ANY_LAW] if statistics else []),
             _covers(reading, joint),
             *bound_words(subject, lines, effect_bound),
             *drowned_words(subject, statistics, effect_bound),

@@ -159,7 +159,7 @@ class Summary:
     fit_statistics : tuple of objects, default=()
         Of linear models from moments: R^2, that adjusted for the number of columns, and the standard deviation of the
         residuals, each with `name`, `estimate`, `low` and `high`; nan where the released numbers cannot say. They are
-        about the population, and count noise and sampling as of normal columns and residuals.
+        about the population, and hold for columns and residuals of any law within the declared bounds.
     tests : tuple of objects, default=()
         Of all slopes, and of each column with several coefficients, that all of them are 0: with `name`, `label`,
         `statistic`, `dof`, `p_value` and `verdict`, as `wald_test` has them. They are not adjusted for their number.
