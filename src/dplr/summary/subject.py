@@ -17,7 +17,6 @@ from dplr.bounds.products import centred
 from dplr.inference.intervals import (
     DECLARED,
     NARROWLY,
-    TEST_LEVEL,
     UNBOUNDED,
     Intervals,
     ScoreTest,
@@ -25,7 +24,6 @@ from dplr.inference.intervals import (
     ends_alone,
     intervals,
     score_test,
-    verdicts_of,
     weakness,
 )
 from dplr.inference.reading import EFFECT_BOUNDS, Reading
@@ -220,9 +218,6 @@ def summarise(
     from dplr.summary.statistics import drowned_words, fit_statistics, term_tests
 
     lines = lines_of(subject, level, joint, effect_bound, most)
-    known = None
-    if most is None and level == TEST_LEVEL and not joint and all(one.values is None for one in subject.equations):
-        known = [*np.array([line.verdict for line in lines]).reshape(len(subject.equations), -1)]
     statistics = fit_statistics(subject, level, effect_bound)
     advice = [*subject.advice, *(words for equation in subject.equations for words in _warnings(subject, equation))]
     reading = subject.equations[0].reading
@@ -253,7 +248,7 @@ def summarise(
         condition=condition,
         parts=subject.parts & set(subject.names),
         fit_statistics=statistics,
-        tests=() if most is not None else term_tests(subject, effect_bound, known),
+        tests=() if most is not None else term_tests(subject, _level_of(subject, level, joint), effect_bound, lines),
     )
 
 
@@ -261,8 +256,7 @@ def lines_of(
     subject: Subject, level: float, joint: bool, effect_bound: float | None, most: int | None = None
 ) -> list[Line]:
     """The lines of all models, or the first `most` of them; jointly they count all, whether or not asked for."""
-    count_all = len(subject.names) * len(subject.equations)
-    model_level = 1 - (1 - level) / count_all if joint else level
+    count_all, model_level = len(subject.names) * len(subject.equations), _level_of(subject, level, joint)
     lines: list[Line] = []
     for equation in subject.equations:
         count = len(subject.names) if most is None else min(len(subject.names), most - len(lines))
@@ -273,6 +267,11 @@ def lines_of(
                 p_values = np.minimum(1.0, p_values * count_all)
             lines += _lines(subject, first, estimates, p_values)
     return lines
+
+
+def _level_of(subject: Subject, level: float, joint: bool) -> float:
+    """The level of each line: joint ones of all models hold together."""
+    return 1 - (1 - level) / (len(subject.names) * len(subject.equations)) if joint else level
 
 
 def _model_level(subject: Subject, level: float, joint: bool) -> float:
@@ -305,17 +304,15 @@ def ends_of(equation: Equation, level: float, joint: bool, effect_bound: float |
 
 def joint_test(
     equation: Equation, which: Sequence[int], values: NDArray[np.float64], effect_bound: float | None,
-    known: NDArray[np.str_] | None = None,
+    known: NDArray[np.str_], level: float,
 ) -> ScoreTest:  # fmt: skip
-    """Test that these coefficients have these values in the user's units, all at once; `known` as in `score_test`."""
+    """Test that these coefficients have these values in the user's units, all at once.
+
+    `known` and `level` are those of the lines of the table, as in `score_test`.
+    """
     rows = list(which)
     bounds = equation.bounds(effect_bound)
-    return score_test(equation.reading, equation.contrasts[rows], values - equation.added[rows], bounds, known)
-
-
-def term_verdicts(equation: Equation, effect_bound: float | None) -> NDArray[np.str_]:
-    """What `joint_test` asks of each coefficient, in tests that coefficients are 0."""
-    return verdicts_of(equation.reading, equation.contrasts, -equation.added, equation.bounds(effect_bound))
+    return score_test(equation.reading, equation.contrasts[rows], values - equation.added[rows], bounds, known, level)
 
 
 def _lines(subject: Subject, equation: Equation, estimates: Intervals, p_values: NDArray[np.float64]) -> list[Line]:
