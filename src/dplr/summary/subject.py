@@ -26,11 +26,12 @@ from dplr.inference.intervals import (
     score_test,
     weakness,
 )
+from dplr.inference.noise import covariance
 from dplr.inference.reading import EFFECT_BOUNDS, Reading
 from dplr.inference.search import box_of
 from dplr.privacy.estimand import Estimand
 from dplr.summary.clipped import Clipping, about, noted
-from dplr.summary.columns import ITS_LINE, parts_of_curves
+from dplr.summary.columns import INTERCEPT, ITS_LINE, parts_of_curves
 from dplr.summary.render import AGAINST, CANNOT_SAY, STAR
 from dplr.summary.table import Line, Summary
 
@@ -117,10 +118,10 @@ class Equation:
             effects[: len(self.indicators)] = check_positive("effect_bound", effect_bound) / self.unit
         return tuple(effects.tolist())
 
-    def first(self, count: int) -> Equation:
-        """The equation with the first so many contrasts alone."""
-        values = None if self.values is None else self.values[:count]
-        return replace(self, contrasts=self.contrasts[:count], added=self.added[:count], values=values)
+    def only(self, places: NDArray[np.intp]) -> Equation:
+        """The equation with these contrasts alone."""
+        values = None if self.values is None else self.values[places]
+        return replace(self, contrasts=self.contrasts[places], added=self.added[places], values=values)
 
     @property
     def goals(self) -> NDArray[np.float64]:
@@ -214,7 +215,7 @@ def curves_note(layout: Layout, names: Collection[str], references: Mapping[str,
 def summarise(
     subject: Subject, level: float, joint: bool, effect_bound: float | None, most: int | None = None
 ) -> Summary:
-    """The regression table; with `most` only that many lines of it, and no tests below, as each takes time."""
+    """The regression table; with `most` the strongest lines of it alone, and no tests below, as each takes time."""
     from dplr.summary.statistics import drowned_words, fit_statistics, term_tests
 
     lines = lines_of(subject, level, joint, effect_bound, most)
@@ -247,6 +248,7 @@ def summarise(
         clipped=subject.clipped,
         condition=condition,
         parts=subject.parts & set(subject.names),
+        groups=subject.groups,
         fit_statistics=statistics,
         tests=() if most is not None else term_tests(subject, _level_of(subject, level, joint), effect_bound, lines),
     )
@@ -255,18 +257,38 @@ def summarise(
 def lines_of(
     subject: Subject, level: float, joint: bool, effect_bound: float | None, most: int | None = None
 ) -> list[Line]:
-    """The lines of all models, or the first `most` of them; jointly they count all, whether or not asked for."""
+    """The lines of all models, or some `most` strong ones; jointly they count all, whether or not asked for."""
     count_all, model_level = len(subject.names) * len(subject.equations), _level_of(subject, level, joint)
     lines: list[Line] = []
     for equation in subject.equations:
-        count = len(subject.names) if most is None else min(len(subject.names), most - len(lines))
-        if count:
-            first = equation.first(count)
-            estimates, p_values = intervals_of(first, model_level, False, effect_bound)
+        places = np.arange(len(subject.names)) if most is None else _strong(subject, equation, most - len(lines))
+        if len(places):
+            some = equation.only(places)
+            estimates, p_values = intervals_of(some, model_level, False, effect_bound)
             if joint:
                 p_values = np.minimum(1.0, p_values * count_all)
-            lines += _lines(subject, first, estimates, p_values)
+            lines += _lines(subject, some, places.tolist(), estimates, p_values)
     return lines
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def _strong(subject: Subject, equation: Equation, count: int) -> NDArray[np.intp]:
+    """Places of so many coefficients that are likely the strongest: by one solution, without a search.
+
+    Those of one column stay together, and the intercept comes last.
+    """
+    reading, every = equation.reading, np.arange(len(subject.names))
+    if count >= len(every):
+        return every
+    inverse = np.linalg.pinv(reading.matrix) if np.all(np.isfinite(reading.matrix)) else np.eye(len(reading.vector))
+    phi, ways = inverse @ reading.vector, equation.contrasts @ inverse
+    spread = covariance(reading.cells, reading.tied, phi) + reading.vector_noise + reading.sampling
+    found = np.abs(equation.contrasts @ (reading.center + phi)) / np.sqrt(np.einsum("ij,jk,ik->i", ways, spread, ways))
+    strength = dict(zip(subject.names, np.nan_to_num(found).tolist(), strict=True)) | {INTERCEPT: -1.0}
+    for members in subject.groups.values():
+        strength |= dict.fromkeys(members, max(strength[name] for name in members))
+    order = np.argsort([-strength[name] for name in subject.names], kind="stable")
+    return np.sort(order[: max(count, 0)])
 
 
 def _level_of(subject: Subject, level: float, joint: bool) -> float:
@@ -315,15 +337,17 @@ def joint_test(
     return score_test(equation.reading, equation.contrasts[rows], values - equation.added[rows], bounds, known, level)
 
 
-def _lines(subject: Subject, equation: Equation, estimates: Intervals, p_values: NDArray[np.float64]) -> list[Line]:
+def _lines(
+    subject: Subject, equation: Equation, places: list[int], estimates: Intervals, p_values: NDArray[np.float64]
+) -> list[Line]:
     lines = []
-    for k, name in enumerate(subject.names[: len(estimates.verdict)]):
+    for k, place in enumerate(places):
         bounded = estimates.verdict[k] != UNBOUNDED
         added = float(equation.added[k])
         firm = bounded and estimates.verdict[k] != NARROWLY  # else there is a level in place of a standard error
         std_error = float(estimates.std_error[k]) if firm else math.nan
         line = Line(
-            name=name,
+            name=subject.names[place],
             label=equation.label,
             estimate=float(estimates.estimate[k]) + added,
             std_error=std_error,
@@ -333,7 +357,7 @@ def _lines(subject: Subject, equation: Equation, estimates: Intervals, p_values:
             p_value=float(p_values[k]),
             verdict=str(estimates.verdict[k]),
             noise=std_error * math.sqrt(float(estimates.noise_share[k])) if firm else math.nan,
-            reference=subject.against[k],
+            reference=subject.against[place],
             bounded_to=float(estimates.bounded_to[k]) if bounded and not firm else math.nan,
         )
         lines.append(line)
