@@ -39,7 +39,7 @@ from dplr.inference.intervals import BOUNDED, ends_alone
 from dplr.inference.noise import weights
 from dplr.inference.reading import EFFECT_BOUNDS, Reading
 from dplr.inference.score import quantile
-from dplr.inference.search import Bounds, finite
+from dplr.inference.search import Bounds
 
 Array = NDArray[np.float64]
 _LAPLACE = 3.0  # excess kurtosis
@@ -79,7 +79,7 @@ def average_effects(reading: Reading, contrasts: Array, level: float, bounds: Bo
     nan where the released numbers do not bound all that they depend on: `mean_slope` may say something there.
     """
     nothing = np.full((len(contrasts), 3), np.nan)
-    if not finite(mean_slope(reading, level, bounds)[0]) or not np.all(np.linalg.eigvalsh(reading.matrix) > 0):
+    if not math.isfinite(mean_slope(reading, level, bounds)[0]) or not np.all(np.linalg.eigvalsh(reading.matrix) > 0):
         return nothing
     assert reading.n_rows is not None
     z, n, iota = -float(special.ndtri((1 - level) / 2)), reading.n_rows, float(reading.sizes[-1])
