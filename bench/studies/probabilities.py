@@ -2,6 +2,7 @@
 
     DPLR_DATA=<folder> python -m bench.studies.probabilities OUT.csv               official test splits
     DPLR_DATA=<folder> python -m bench.studies.probabilities --training OUT.csv    rows that are kept aside
+    python -m bench.studies.probabilities --made OUT.csv [DESIGN]                  made tables: means alone
     python -m bench.studies.probabilities --page bench/results/probabilities.csv   the table of the page
 
 Constants were chosen with --training. `mean` is the mean probability of the rows that were fitted over their share of
@@ -11,6 +12,7 @@ yes; the other scores are of rows that were not. Before: the logistic function o
 
 import csv
 import dataclasses
+import itertools
 import os
 import sys
 import warnings
@@ -19,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.optimize import brentq
 from scipy.special import expit
 
 import dplr
@@ -99,6 +102,63 @@ def rows_of(table: Table) -> Iterator[tuple[Any, ...]]:
             yield (table.name, len(table.y), f"{table.y.mean():.4f}", mechanism, delta, eps, FITS, *means)
 
 
+# Slopes on columns from 0 to 1: three that fill their bounds, six that fill little of them, flags of 2 to 60 %, and
+# twenty that are skewed.
+DESIGNS = {
+    "3 even": (lambda rng, n: rng.uniform(0, 1, (n, 3)), [2, -1, 1]),
+    "6 narrow": (lambda rng, n: np.clip(rng.normal(0.3, 0.07, (n, 6)), 0, 1), [8, -5, 5, 3, 0, 0]),
+    "10 flags": (
+        lambda rng, n: (rng.random((n, 10)) < np.linspace(0.02, 0.6, 10)).astype(float),
+        [1.5, -1, 1, 1, -0.5, 0.5, 0, 0, 1, -1],
+    ),
+    "20 skewed": (lambda rng, n: rng.beta(2, 8, (n, 20)), [3, -2] + [1, -1] * 9),
+}
+SHARES, MADE_FITS = (0.02, 0.05, 0.1, 0.3, 0.5), 4
+SPENT = ((10_000, 1.0), (20_000, 0.75), (20_000, 1.5), (40_000, 1.5), (40_000, 3.0), (60_000, 5.0))
+
+
+def made_rows(designs: list[str]) -> Iterator[tuple[Any, ...]]:
+    """One row for each design, share of yes, mechanism, n and eps: the mean probability over the share of yes."""
+    for design in designs:
+        draw, slopes = DESIGNS[design]
+        for share in SHARES:
+            margins = draw(np.random.default_rng(0), 200_000) @ np.array(slopes)
+            start = brentq(lambda move, margins=margins, share=share: expit(margins + move).mean() - share, -30, 30)
+            for (mechanism, delta), (n, eps) in itertools.product(SHOWN, SPENT):
+                means = []
+                for seed in range(MADE_FITS):
+                    rng = np.random.default_rng(seed)
+                    X = draw(rng, n)
+                    y = rng.random(n) < expit(X @ np.array(slopes) + start)
+                    bounds = dplr.Bounds([(0.0, 1.0)] * X.shape[1], target=(False, True))
+                    est = dplr.fit(X, y, model="logistic", mechanism=mechanism, eps=eps, delta=delta, bounds=bounds)
+                    means.append(est.predict_proba(X)[:, 1].mean() / y.mean())
+                yield design, share, mechanism, n, eps, MADE_FITS, f"{np.mean(means):.4f}"
+
+
+def made_page(path: str) -> str:
+    """The rows of the page's second table: the range of the four designs, for each n eps."""
+    results = pd.read_csv(path)
+    results = results.assign(information=results["n"] * results["eps"])
+    lines = []
+    for (mechanism, _), share in itertools.product(SHOWN, SHARES):
+        found = results[(results["mechanism"] == mechanism) & (results["share_of_yes"] == share)]
+        ranges = found.groupby("information")["mean"].agg(["min", "max"]).itertuples(index=False)
+        cells = " | ".join(f"{low:.2f} to {high:.2f}" for low, high in ranges)
+        lines.append(f"| `{mechanism}` | {100 * share:g} % | {cells} |")
+    return "\n".join(lines)
+
+
+def write_made(path: str, designs: list[str]) -> None:
+    """The rows of made tables."""
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(("design", "share_of_yes", "mechanism", "n", "eps", "fits", "mean"))
+        for row in made_rows(designs):
+            writer.writerow(row)
+            file.flush()
+
+
 SHOWN = {("objective", 0.0): "`objective`", ("ngd", 1e-6): "`ngd`"}
 
 
@@ -119,7 +179,6 @@ def page(path: str) -> str:
 
 
 def main(path: str, official: bool) -> None:
-    warnings.simplefilter("ignore")
     with open(path, "w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
@@ -133,7 +192,10 @@ def main(path: str, official: bool) -> None:
 
 
 if __name__ == "__main__":
+    warnings.simplefilter("ignore")
     if "--page" in sys.argv:
-        print(page(sys.argv[-1]))
+        print(made_page(sys.argv[-1]) if "made" in sys.argv[-1] else page(sys.argv[-1]))
+    elif "--made" in sys.argv:
+        write_made(sys.argv[2], sys.argv[3:] or list(DESIGNS))
     else:
         main(sys.argv[-1], "--training" not in sys.argv)

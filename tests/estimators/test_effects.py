@@ -238,8 +238,15 @@ def test_reports_and_pictures_show_curves():
 
     est = fitted(eps=50.0)
     drawn = plots.plot_curves(est, most=1)
-    assert [ax.get_title() for ax in drawn] == [ax.get_title() for ax in drawn[0].figure.axes] == ["a"]
-    assert len(drawn[0].lines) == 3  # zero, all rows, one level
+    strengths = {curve.column: 0.0 for curve in est.effects()}
+    for curve in est.effects():
+        ratios = zip(curve.values, curve.low, curve.high, strict=True)
+        strengths[curve.column] = max(strengths[curve.column], *(2 * abs(v) / (high - low) for v, low, high in ratios))
+    strongest = max(strengths, key=strengths.get)
+    assert [ax.get_title() for ax in drawn] == [ax.get_title() for ax in drawn[0].figure.axes] == [strongest]
+    (a, *_) = [ax for ax in plots.plot_curves(est) if ax.get_title() == "a"]
+    assert len(a.lines) == 3  # zero, all rows, one level
+    assert {line.get_linestyle() for line in plots.plot_curves(est, level=None)[0].lines[1:]} == {":"}
     page = report_html(est)
     assert "effect on the mean less its mean over the bounds" in page
     assert "The line of a curve is its average slope" in page

@@ -58,8 +58,9 @@ def texts(ax):
 # ---- what every picture has ----
 
 
-def by_size(values):
-    return np.array(sorted(values, key=abs, reverse=True))
+def by_size(sizes, values=None):
+    values = sizes if values is None else values
+    return np.array(values)[np.argsort(-np.abs(sizes), kind="stable")]
 
 
 @pytest.mark.parametrize("name", ["objective", "output", "linear", "svm", "ngd"])
@@ -159,7 +160,8 @@ def test_names_are_those_of_the_coefficients_then_of_the_columns_then_numbers():
 def test_points_are_the_released_coefficients_in_the_users_units(models, name):
     est = models[name][0]
     (points,) = [line for line in plots.plot_coefficients(est).lines if len(line.get_xdata()) == 3]
-    np.testing.assert_array_equal(points.get_xdata(), by_size(np.ravel(est.coef_)))
+    reach = np.array([81, 80, 1]) if name == "output" else np.ones(3)  # beside the noise, which grows as 1/reach
+    np.testing.assert_allclose(points.get_xdata(), by_size(np.ravel(est.coef_) * reach, np.ravel(est.coef_)))
     (points,) = [line for line in plots.plot_coefficients(est, per="range").lines if len(line.get_xdata()) == 3]
     widths = dict(zip(est.coef_names_, [81, 80, 1], strict=True))
     widths |= {name: high - low for name, (low, high) in est.ranges_.items()}  # a narrow range may be released
@@ -229,13 +231,14 @@ def test_noise_bars_are_two_deviations_in_the_users_units_and_only_where_noise_w
     est = models["output"][0]
     ends = bars(plots.plot_coefficients(est))
     reach = np.array([81, 80, 1]) / 2 * math.sqrt(3)  # a scaled column is (x - middle) / reach
-    order = np.argsort(-np.abs(np.ravel(est.coef_)), kind="stable")
+    order = np.argsort(-np.abs(np.ravel(est.coef_)) * reach, kind="stable")
     np.testing.assert_allclose(
         (ends[:, 1] - ends[:, 0]) / 2, 2 * est.privacy_.released["coef"].deviation / reach[order], rtol=1e-5
     )
     np.testing.assert_allclose(ends.mean(axis=1), points(plots.plot_coefficients(est)))
     for name in ("objective", "ngd"):
-        assert len(bars(plots.plot_coefficients(models[name][0]))) == 0
+        ax = plots.plot_coefficients(models[name][0])
+        assert not [item for item in ax.collections if isinstance(item, LineCollection)]  # neither bars nor stems
     projected, _, _ = fitted(dplr.OutputPerturbation(projection=1.0))
     assert len(bars(plots.plot_coefficients(projected))) == 0
 
@@ -247,7 +250,7 @@ def test_where_a_release_has_intervals_points_and_bars_are_those_of_the_table(mo
     lines = [line for line in est.summary().lines if line.name in BOUNDS]
     assert all(line.bounded for line in lines)
     wanted = sorted(((line.estimate, line.low, line.high) * np.full(3, widths[line.name]) for line in lines),
-                    key=lambda line: -abs(line[0]))  # fmt: skip
+                    key=lambda line: -abs(line[1] + line[2]) / (line[2] - line[1]))  # fmt: skip
     ax = plots.plot_coefficients(est, per=per)
     np.testing.assert_allclose(points(ax), [line[0] for line in wanted])
     np.testing.assert_allclose(bars(ax), [line[1:] for line in wanted])

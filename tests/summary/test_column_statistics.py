@@ -12,7 +12,7 @@ from scipy import special
 import dplr
 from dplr.inference.determination import Squares, deviation_ratio, inflation
 from dplr.inference.reading import Reading
-from dplr.inference.slope import mean_slope
+from dplr.inference.slope import average_effects, mean_slope
 from dplr.privacy.estimand import Estimand
 from paid_people import BOUNDS, TARGET, people
 
@@ -90,14 +90,67 @@ def test_coefficients_of_a_linear_model_are_its_marginal_effects(options):
     ]
 
 
-def test_intervals_are_products_of_those_of_the_coefficient_and_of_its_factor():
+def products(est):
+    """Products of the intervals of the coefficients and of the mean slope."""
+    (equation,) = est._subject(None).equations
+    _, least, most = mean_slope(equation.reading, 0.95, equation.bounds(None))
+    lines = {line.name: line for line in est.summary().lines}
+    corners = [[end * slope for end in (lines[n].low, lines[n].high) for slope in (least, most)] for n in NAMES]
+    return [(min(each), max(each)) for each in corners]
+
+
+def test_effects_count_the_covariance_of_the_release_and_are_shorter_than_products():
     est = fitted(rich, 3.0, mechanism="score")
     (equation,) = est._subject(None).equations
     _, least, most = mean_slope(equation.reading, 0.95)
     lines = {line.name: line for line in est.summary().lines}
-    for name, (low, high) in zip(NAMES, ends(est.marginal_effects()), strict=True):
-        corners = [end * slope for end in (lines[name].low, lines[name].high) for slope in (least, most)]
-        assert (low, high) == pytest.approx((min(corners), max(corners)))
+    for name, (low, high), product in zip(NAMES, ends(est.marginal_effects()), products(est), strict=True):
+        assert high - low < product[1] - product[0]
+        assert high - low > 0.9 * least * (lines[name].high - lines[name].low) * min(1.0, least / most + 0.1)
+
+
+def test_beside_a_flag_that_noise_drowns_effects_are_products():
+    table, pay = people(4000)
+    rare = table.assign(rare=np.arange(4000) < 4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        bounds = dplr.Bounds(BOUNDS | {"rare": (0, 1)}, target=(False, True))
+        est = dplr.fit(rare, rich(pay), eps=3.0, delta=1e-6, mechanism="score", bounds=bounds, rng=1)
+    found = est.marginal_effects()
+    assert ends(found)[:4] == [pytest.approx(each) for each in products(est)]
+
+
+def test_without_noise_effects_are_less_than_half_as_wide_again_as_those_of_the_delta_method():
+    """The score and Hessian at the maximum: the rest is what the gradient of the mean slope may be."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(-1, 1, (40_000, 2)), np.ones(40_000)])
+    for start in (0.0, -3.0):
+        point = np.array([1.5, -1.0, start])
+        reading = reading_at(X, point, sampling=1.0)
+        p = special.expit(X @ point)
+        h, inverse = p * (1 - p), np.linalg.inv(reading.matrix)
+        gradient = np.mean((h * (1 - 2 * p))[:, None] * X, axis=0)
+        jacobian = h.mean() * np.eye(3)[:2] + np.outer(point[:2], gradient)
+        deviations = np.sqrt(np.diag(jacobian @ inverse @ jacobian.T) + point[:2] ** 2 * np.var(h) / len(X))
+        found = average_effects(reading, np.eye(3)[:2], 0.95)
+        assert found[:, 0] == pytest.approx(h.mean() * point[:2])
+        ratio = (found[:, 2] - found[:, 1]) / (2 * 1.959964 * deviations)
+        assert np.all((ratio > 1) & (ratio < 1.5)), ratio
+        _, low, high = mean_slope(reading, 0.95)
+        halves = 1.959964 * np.sqrt(np.diag(inverse))[:2]
+        old = (np.abs(point[:2]) + halves) * high - (np.abs(point[:2]) - halves) * low
+        assert np.all(found[:, 2] - found[:, 1] < 0.85 * old)
+
+
+@pytest.mark.parametrize("way", [[0.3, -0.2, 0.2], [-0.4, 0.1, -0.2], [0.0, 0.0, 0.5], [0.5, 0.5, 0.0]])
+def test_effects_count_the_known_way_to_the_coefficients(way):
+    X, point = rows(100_000), np.array([1.0, 0.5, -1.5])
+    goal = point + way
+    p = special.expit(X @ goal)
+    found = average_effects(reading_at(X, point, target=goal, sampling=0.01), np.eye(3)[:2], 0.95)
+    moved = np.linalg.solve(reading_at(X, point).matrix, reading_at(X, point, target=goal).vector) - way
+    truth, remainder = goal[:2] * np.mean(p * (1 - p)), np.abs(moved[:2])  # the expansion of the score, elsewhere
+    assert np.all((found[:, 1] <= truth + remainder) & (truth - remainder <= found[:, 2]))
 
 
 def test_where_the_release_has_no_such_numbers_the_obstacle_says_so():
@@ -221,6 +274,18 @@ def test_the_mean_slope_counts_the_rows_and_the_error_of_the_coefficients():
         assert lower < low < high < higher
     laplace = replace(wider[0], laplace=True)
     assert mean_slope(laplace, 0.99)[1] < mean_slope(wider[0], 0.99)[1]
+
+
+def test_effects_count_what_the_release_does_not_tell_of_the_mean_slope():
+    """Margins on two far places, of which the Hessian tells the mean and the variance alone."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(-1, 1, 100_000), rng.random(100_000) < 0.03, np.ones(100_000)])
+    for way in (0.3, -0.3):
+        goal = np.array([0.5, 5.0 + way, -4.0])
+        p = special.expit(X @ goal)
+        reading = reading_at(X, np.array([0.5, 5.0, -4.0]), target=goal, sampling=1e-6)
+        found, truth = average_effects(reading, np.eye(3)[:2], 0.95), goal[:2] * np.mean(p * (1 - p))
+        assert np.all((found[:, 1] <= truth) & (truth <= found[:, 2]))
 
 
 @pytest.mark.parametrize("way", [[0.3, -0.2, 0.2], [-0.4, 0.1, -0.2], [0.0, 0.0, 0.5], [0.5, 0.5, 0.0]])

@@ -50,10 +50,66 @@ def test_without_noise_they_are_those_of_least_squares(make):
     assert found[R_SQUARED].estimate == pytest.approx(share, rel=1e-4)
     assert found[ADJUSTED].estimate == pytest.approx(1 - (1 - share) * (n - 1) / (n - q), rel=1e-4)
     assert found[DEVIATION].estimate == pytest.approx(math.sqrt(residuals @ residuals / (n - q)), rel=1e-4)
-    half = (found[DEVIATION].high - found[DEVIATION].low) / 2
-    assert half == pytest.approx(1.96 * found[DEVIATION].estimate / math.sqrt(2 * n), rel=0.02)
+    unit = (TARGET[1] - TARGET[0]) / 2  # the target lies in [-1, 1]: no residual is larger than 1 + |prediction|
+    length, deviation = 1 + math.sqrt(np.mean(((y - residuals - sum(TARGET) / 2) / unit) ** 2)), residuals.std() / unit
+    half = (found[DEVIATION].high ** 2 - found[DEVIATION].low ** 2) / 2 / unit**2
+    assert half == pytest.approx(1.96 * math.sqrt((length**2 - deviation**2) * deviation**2 / n), rel=0.02)
     half = (found[ADJUSTED].high - found[ADJUSTED].low) / 2
-    assert half == pytest.approx(1.96 * 2 * math.sqrt(share / n) * (1 - share), rel=0.05)
+    assert 1 < half / (1.96 * 2 * math.sqrt(share / n) * (1 - share)) < length / deviation  # 1: of normal rows
+
+
+TAILS = {
+    "normal": lambda rng, n: rng.normal(0, 1, n),
+    "t with 3 degrees": lambda rng, n: rng.standard_t(3, n),
+    "lognormal": lambda rng, n: rng.lognormal(0, 1, n) - math.exp(0.5),
+    "rare and large": lambda rng, n: np.where(rng.random(n) < 0.005, 10, 0.7) * rng.normal(0, 1, n),
+}
+
+
+def squares_of(X, y, robust):
+    """Moments without noise of a target in [-1, 1], of columns, and of the constant."""
+    rows = np.column_stack([y, X, np.ones(len(y))])
+    coef = np.linalg.lstsq(rows[:, 1:], y, rcond=None)[0]
+    residuals = y - rows[:, 1:] @ coef
+    scores, q = rows[:, 1:] * residuals[:, None], rows.shape[1]
+    meat = scores.T @ scores if robust else None
+    given = rows.T @ rows, np.zeros((q, q)), np.zeros(q), float(len(y)), True, False
+    return Squares(*given, sizes=np.ones(q), robust=robust, meat=meat), residuals
+
+
+@pytest.mark.parametrize("tails", TAILS)
+@pytest.mark.parametrize("robust", [False, True])
+def test_intervals_hold_for_residuals_with_heavy_tails(tails, robust):
+    def drawn(rng, n):
+        X = np.column_stack([rng.uniform(-1, 1, n), rng.random(n) < 0.3])
+        spread = 1 + 0.8 * X[:, 0] if robust else 1.0
+        return X, np.clip(0.25 * X[:, 0] + 0.1 * X[:, 1] + 0.07 * spread * TAILS[tails](rng, n), -1, 1)
+
+    X, y = drawn(np.random.default_rng(0), 400_000)
+    _, residuals = squares_of(X, y, robust)
+    truth, held = (1 - residuals.var() / y.var(), residuals.std()), []
+    for seed in range(200):
+        squares, _ = squares_of(*drawn(np.random.default_rng(100 + seed), 1500), robust)
+        found = explained(squares, 0.95), residual_deviation(squares, 0.95)
+        held.append([low <= value <= high for value, (_, low, high) in zip(truth, found, strict=True)])
+    assert np.mean(held, axis=0).min() >= 0.93
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_law_of_rows_within_the_bounds_scatters_more_than_is_counted(seed):
+    """Of rows on few points, by what each row moves the residual variance and the logarithm of 1 - R^2."""
+    rng, n = np.random.default_rng(seed), 3000
+    points, shares = rng.uniform(-1, 1, (6, 2)) * rng.choice([0.05, 0.4, 1.0], (6, 1)), rng.dirichlet(np.full(6, 0.3))
+    X, errors = points[rng.choice(6, n, p=shares)], TAILS[sorted(TAILS)[seed % 4]](rng, n) * rng.choice([0.02, 0.3])
+    y = np.clip(X @ rng.uniform(-0.4, 0.4, 2) + errors * rng.choice([1.0, 0.0], n, p=[0.9, 0.1]), -1, 1)
+    squares, residuals = squares_of(X + rng.normal(0, 0.01, (n, 2)), y, True)
+    z, about, variance = 1.959964, y - y.mean(), residuals.var()
+    _, low, high = residual_deviation(squares, 0.95)
+    assert (high**2 - low**2) / 2 >= 0.99 * z * np.std(residuals**2) / math.sqrt(n)
+    moved = residuals**2 / y.var() - variance / y.var() ** 2 * about**2
+    _, low, high = explained(squares, 0.95)
+    if low > 0 and high < 1:
+        assert (high - low) / 2 >= 0.99 * z * np.std(moved) / math.sqrt(n)
 
 
 def test_without_a_constant_the_share_is_about_zero():

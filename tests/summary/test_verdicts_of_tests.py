@@ -1,4 +1,4 @@
-"""The tests below a table ask for the verdicts of lines at 95 %, which the table may have already."""
+"""The tests below a table read the verdicts of its lines, and no p-value contradicts the interval beside it."""
 
 import warnings
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dplr
-from dplr.summary import statistics
+from dplr.inference import intervals as inference
 
 
 @pytest.fixture(scope="module")
@@ -26,20 +26,38 @@ def model():
         return dplr.LinearRegression(eps=1.0, bounds=bounds, mechanism="fm", rng=7).fit(table, y)
 
 
-def test_tests_below_a_table_are_the_same_at_every_level(model):
-    tables = [model.summary(level=level, joint=joint) for level, joint in ((0.95, False), (0.5, False), (0.95, True))]
-    verdicts = [[line.verdict for line in table.lines] for table in tables]
-    assert any(other != verdicts[0] for other in verdicts)
-    assert len(tables[0].tests) == 3
-    for table in tables[1:]:
-        assert table.tests == tables[0].tests
+LEVELS = [(0.5, False), (0.95, False), (0.95, True), (0.99, False)]
+FIRM = {"bounded", "bounded by effect_bound"}
 
 
-@pytest.mark.parametrize(("level", "joint", "searches"), [(0.95, False, 0), (0.95, True, 1), (0.9, False, 1)])
-def test_lines_are_searched_once_for_all_tests_and_not_again_where_the_table_has_them(
-    model, monkeypatch, level, joint, searches
-):
-    seen, verdicts = [], statistics.term_verdicts
-    monkeypatch.setattr(statistics, "term_verdicts", lambda *case: seen.append(case) or verdicts(*case))
-    model.summary(level=level, joint=joint)
-    assert len(seen) == searches
+@pytest.fixture(scope="module")
+def tables(model):
+    """Tables of several levels, and how often the lines were searched for the tests alone."""
+    seen, searched = [], inference.ends_alone
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(inference, "ends_alone", lambda *case: seen.append(case) or searched(*case))
+        return [model.summary(level=level, joint=joint) for level, joint in LEVELS], len(seen)
+
+
+def test_tests_below_a_table_say_what_its_lines_say(tables):
+    """A block is tested as one of which a part is known where a line of it is not firm in the same table."""
+    tables, searches = tables
+    assert searches == 0
+    assert len({tuple(line.verdict for line in table.lines) for table in tables}) > 1
+    assert len({table.tests for table in tables}) > 1
+    for table in tables:
+        assert len(table.tests) == 3
+        for test in table.tests:
+            begins = ("a=", "b=") if " " in test.name else f"{test.name}="
+            members = [line for line in table.lines if line.name.startswith(begins)]
+            firm = {line.verdict in FIRM for line in members}
+            assert (test.verdict in FIRM) == (firm == {True}), (test, members)
+
+
+def test_no_p_value_contradicts_its_interval(tables):
+    for table, (level, _) in zip(tables[0], LEVELS, strict=True):
+        lines = [line for line in table.lines if line.bounded]
+        assert len(lines) >= 3
+        for line in lines:
+            outside = not line.low <= 0 <= line.high
+            assert line.p_value <= 1 - level + 1e-12 if outside else line.p_value >= 1 - level - 1e-12

@@ -89,5 +89,5 @@ def test_a_missing_number_has_a_stated_comparison_and_the_residual_deviation_a_s
         options = {"model": "linear", "aim": "coefficients", "eps": 10.0, "delta": 1e-6, "bounds": bounds}
         text = dplr.fit(rows, X @ [1.0, 2.0], **options).summary().to_text().replace("\n  ", " ")
     assert "compared with one in the middle of its declared bounds" in text
-    assert "that of normal residuals: too short where they have heavy tails" in text
+    assert "hold for residuals of any law within the bounds of the target" in text
     assert "middle of its declared bounds" not in fitted().summary().to_text().replace("\n  ", " ")

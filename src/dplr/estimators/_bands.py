@@ -28,15 +28,16 @@ class Banded:
             Probability of each interval, in [0.5, 1).
         kind : {"mean", "row"}, default="mean"
             `"mean"`, the mean of all rows like this one, or the probability of its label; `"row"`, the target of one
-            new row: the residual deviation is added, as of normal residuals with equal variances.
+            new row: the residual deviation is added, as of normal residuals with equal variances, as its `note` says.
         effect_bound : float or None, default=None
             Largest effect of a column that noise drowns, as in `summary`.
 
         Returns
         -------
         PredictionIntervals or dict
-            With `estimate`, `low`, `high` and `to_frame`. The estimate is without ridge, so not that of `predict`,
-            which has a smaller error. With more than two classes, a dictionary by label: each against all others.
+            With `estimate`, `low`, `high`, `note` and `to_frame`. The estimate is without ridge, so not that of
+            `predict`, which has a smaller error. With more than two classes, a dictionary by label: each against all
+            others.
 
         Raises
         ------

@@ -29,6 +29,8 @@ from dplr.inference.determination import (
     deviations,
     residual_of,
     residual_vector,
+    roots,
+    variance_ends,
 )
 from dplr.inference.noise import weights
 
@@ -86,7 +88,7 @@ def mean(squares: Squares, direction: Array, low: float, high: float, level: flo
     span = (high - value) * (value - low)
     share = variance / span if 0 <= variance < span else 1.0
     scatter = deviations(squares, parts, max(share * span, 0.0) / n, level) ** 2
-    ends = _roots(1 + scatter * share / n, value + scatter * share * (high + low) / (2 * n),
+    ends = roots(1 + scatter * share / n, value + scatter * share * (high + low) / (2 * n),
                   value**2 + scatter * (share * high * low / n - float(np.sum(parts))))  # fmt: skip
     return _within(value, ends, low, high)
 
@@ -116,15 +118,10 @@ def deviation(squares: Squares, place: int, low: float, high: float, level: floa
     variance = residual.value / (n - 1)
     if not variance > 0:
         return NOTHING
-    by_cell = residual.cells.copy()
-    if squares.cells[last, last]:  # the number of rows is as noisy as the constant's cell
-        by_cell[last, last] -= variance * n / squares.matrix[last, last]
-    parts = np.triu(squares.cells * by_cell**2) / (n - 1) ** 2
-    rest, span = residual.second / (n - 1) ** 2, place_in(squares, place, low, high)
+    span = place_in(squares, place, low, high)
     inside = min(variance, span.most)
     slope = max(fourth(inside, span) - inside**2, 0.0) / inside / n if inside > 0 else 0.0
-    scatter = deviations(squares, parts, rest + slope * variance, level) ** 2
-    ends = _roots(1.0, variance + scatter * slope / 2, variance**2 - scatter * (float(np.sum(parts)) + rest))
+    ends = variance_ends(squares, residual, n - 1, slope, level)
     value, bottom, top = _within(variance, ends, 0.0, (high - low) ** 2 / 4)
     return math.sqrt(value), math.sqrt(bottom), math.sqrt(top)
 
@@ -170,7 +167,7 @@ def correlation(squares: Squares, pair: tuple[int, int], low: Array, high: Array
     lead = product**2 - factor * (float(np.sum(cells * of_product**2)) + curved)
     if not lead > 0:
         return NOTHING
-    ends = _roots(lead, shared * product - factor * cross, shared**2 - factor * (noise + rest))
+    ends = roots(lead, shared * product - factor * cross, shared**2 - factor * (noise + rest))
     return _within(ratio, ends, -1.0, 1.0)
 
 
@@ -199,14 +196,6 @@ def correlation_scatter(ratio: float, variances: list[float], spans: list[Range]
 def _noise(squares: Squares, residual: Residual) -> float:
     """Variance of the noise in a residual sum."""
     return float(np.sum(np.triu(squares.cells * residual.cells**2)))
-
-
-def _roots(square: float, half: float, fixed: float) -> tuple[float, float]:
-    """Where square x^2 - 2 half x + fixed is 0; nan where it is above 0 everywhere."""
-    inner = half**2 - square * fixed
-    if not inner >= 0:
-        return math.nan, math.nan
-    return (half - math.sqrt(inner)) / square, (half + math.sqrt(inner)) / square
 
 
 def _within(value: float, ends: tuple[float, float], low: float, high: float) -> Ends:

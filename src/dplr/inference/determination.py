@@ -4,8 +4,12 @@ Proofs are short. With M the released moments of all coordinates, E their noise,
 and minus its coefficients on the others, the residual sum is the least a'Ma. It is lower than that without noise by
 r'S^-1 r in the mean, r = E a the noise of the score and S the moments of the others, up to the second order of E S^-1:
 its expectation tr(S^-1 Cov(E a)) is added. By the envelope theorem its first-order noise is a'E a, a sum over released
-cells, and that of r'S^-1 r has the variance 2 tr((S^-1 V)^2), V = Cov(E a) + Cov(sampling). Sampling is that of normal
-columns and residuals: var(s^2) = 2 s^4/n and var(R^2) = 4 R^2 (1 - R^2)^2/n.
+cells, and that of r'S^-1 r has the variance 2 tr((S^-1 V)^2), V = Cov(E a) + Cov(sampling).
+
+No law of columns and residuals is assumed, only that the target lies in [-1, 1], where with f, the prediction, the
+residual e is at most 1 + |f|. So E e^4 <= E e^2 (1 + |f|)^2 <= (s + sqrt(E e^2 f^2))^2, by Minkowski, and E e^2 f^2 is
+s^2 E f^2 where rows vary equally, and else a part of the released squared residuals times rows (`tails`). A row moves
+s^2 by e^2, and, as in `inflation`, the logarithm of 1 - R^2 by three terms.
 """
 
 from __future__ import annotations
@@ -37,6 +41,9 @@ class Squares:
     n_rows : the number of rows, public or released.
     constant : whether the last coordinate is the constant.
     laplace : whether the noise has discrete Laplace laws.
+    sizes : (q + 1,) the largest size of each coordinate; None for 1.
+    robust : whether the residuals of the first coordinate may vary differently in different rows.
+    meat : (q, q) its squared residuals on all others times rows, where these were released.
     """
 
     matrix: Array
@@ -45,6 +52,9 @@ class Squares:
     n_rows: float
     constant: bool
     laplace: bool
+    sizes: Array | None = None
+    robust: bool = False
+    meat: Array | None = None
 
     @classmethod
     def of(cls, reading: Reading, constant: bool) -> Squares:
@@ -58,7 +68,11 @@ class Squares:
             (cells, reading.square_noise, np.diag(reading.vector_noise), reading.cells),
         ):
             out[0, 0], out[0, 1:], out[1:, 0], out[1:, 1:] = corner, side, side, inside
-        return cls(matrix, cells, np.append(0.0, reading.tied), reading.n_rows, constant, reading.laplace)
+        return cls(
+            matrix, cells, np.append(0.0, reading.tied), reading.n_rows, constant, reading.laplace,
+            sizes=np.append(1.0, reading.sizes), robust=reading.robust,
+            meat=reading.sampling if reading.robust and reading.largest is None else None,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -80,26 +94,75 @@ class Residual:
 def residual_deviation(squares: Squares, level: float) -> tuple[float, float, float]:
     """Standard deviation of the residuals of the first coordinate on all others, and its interval; nan: cannot say."""
     q, n = len(squares.matrix) - 1, squares.n_rows
-    if n <= q or not ample(squares, np.arange(1, q + 1)):
+    regressors = np.arange(1, q + 1)
+    if n <= q or not ample(squares, regressors):
         return NOTHING
-    residual = residual_of(squares, 0, np.arange(1, q + 1))
+    residual = residual_of(squares, 0, regressors)
     variance = residual.value / (n - q)
-    by_cell = residual.cells.copy()
+    if not variance > 0:
+        return NOTHING
+    slope = max(_fourth(squares, variance, *_predicted(squares, regressors)) / variance - variance, 0.0) / n
+    low, high = variance_ends(squares, residual, n - q, slope, level)
+    if not 0 < low <= high:
+        return NOTHING
+    return math.sqrt(variance), math.sqrt(low), math.sqrt(high)
+
+
+def variance_ends(
+    squares: Squares, residual: Residual, freedom: float, slope: float, level: float
+) -> tuple[float, float]:
+    """Ends of the interval of a variance, a residual sum over `freedom`; nan: none.
+
+    They are where it is close enough: `slope` times it is what the rows add to its sampling variance.
+    """
+    n, variance, by_cell = squares.n_rows, residual.value / freedom, residual.cells.copy()
     if squares.cells[-1, -1] and squares.constant:  # the number of rows is as noisy as the constant's cell
         by_cell[-1, -1] -= variance * n / squares.matrix[-1, -1]
-    parts = np.triu(squares.cells * by_cell**2) / (n - q) ** 2
-    rest = residual.second / (n - q) ** 2 + 2 * variance**2 / n
-    half = half_width(squares, parts, rest, level)
-    if not variance > 0 or half >= variance:
-        return NOTHING
-    low, high = math.sqrt(variance - half), math.sqrt(variance + half)
-    return math.sqrt(variance), low, high
+    parts, rest = np.triu(squares.cells * by_cell**2) / freedom**2, residual.second / freedom**2
+    factor = deviations(squares, parts, rest + slope * max(variance, 0.0), level) ** 2
+    return roots(1.0, variance + factor * slope / 2, variance**2 - factor * (float(np.sum(parts)) + rest))
+
+
+def roots(square: float, half: float, fixed: float) -> tuple[float, float]:
+    """Where square x^2 - 2 half x + fixed is 0; nan where it is above 0 everywhere."""
+    inner = half**2 - square * fixed
+    if not inner >= 0:
+        return math.nan, math.nan
+    return (half - math.sqrt(inner)) / square, (half + math.sqrt(inner)) / square
+
+
+def _predicted(squares: Squares, regressors: NDArray[np.intp], middle: float = 0.0) -> tuple[Array, float]:
+    """Coefficients (q,) of what predicts the first coordinate less a number, and the largest size of that.
+
+    Predictions lie where the target does, in [-1, 1].
+    """
+    coef = -residual_vector(squares, 0, regressors)[1:]
+    if squares.constant:
+        coef[-1] -= middle * math.sqrt(squares.n_rows / squares.matrix[-1, -1])
+    sizes = np.ones(len(coef)) if squares.sizes is None else squares.sizes[1:]
+    return coef, min(float(np.abs(coef) @ sizes), 1.0 + abs(middle))
+
+
+def _of_both(squares: Squares, variance: float, coef: Array, largest: float) -> float:
+    """Mean of e^2 f^2, e the residuals with this variance and f = coef'x, at most `largest`."""
+    if squares.meat is not None:
+        return max(float(coef @ squares.meat @ coef), 0.0) / squares.n_rows
+    square = largest**2
+    if not squares.robust:
+        square = min(max(float(coef @ squares.matrix[1:, 1:] @ coef) / squares.n_rows, 0.0), square)
+    return variance * square
+
+
+def _fourth(squares: Squares, variance: float, coef: Array, largest: float) -> float:
+    """Bound of the fourth moment of the residuals of a target in [-1, 1], predicted by coef'x."""
+    return (math.sqrt(variance) + math.sqrt(_of_both(squares, variance, coef, largest))) ** 2
 
 
 def explained(squares: Squares, level: float, place: int = 0) -> tuple[float, float, float]:
     """Share of a coordinate's variance that all others explain, adjusted for their number, and its interval.
 
-    About 0 where there is no constant, as is usual. nan where the released numbers cannot say.
+    The interval is that of the first coordinate. About 0 where there is no constant, as is usual. nan where the
+    released numbers cannot say.
     """
     n, regressors = squares.n_rows, np.delete(np.arange(len(squares.matrix)), place)
     fixed = regressors[len(regressors) - squares.constant :]
@@ -113,13 +176,29 @@ def explained(squares: Squares, level: float, place: int = 0) -> tuple[float, fl
     factor = (n - len(fixed)) / (n - len(regressors))
     share = 1 - factor * ratio
     by_cell = factor * (residual.cells - ratio * total.cells) / total.value
-    inside = min(max(share, 0.0), 1.0)
-    rest = factor**2 * residual.second / total.value**2 + 4 * inside * (1 - inside) ** 2 / n
+    rest = factor**2 * (residual.second / total.value**2 + _share_scatter(squares, regressors, ratio, total.value) / n)
     half = half_width(squares, np.triu(squares.cells * by_cell**2), rest, level)
     low, high = max(share - half, 0.0), min(share + half, 1.0)
     if low >= high or high - low >= 1:
         return NOTHING
     return min(max(share, 0.0), 1.0), low, high
+
+
+def _share_scatter(squares: Squares, regressors: NDArray[np.intp], ratio: float, total: float) -> float:
+    """Bound of the variance of what a row moves 1 - R^2 of the first coordinate by; the residual sum is `ratio` of all.
+
+    With equal variances the three terms are not correlated; else their deviations are added up.
+    """
+    n, left = squares.n_rows, min(max(ratio, 0.0), 1.0)
+    variance, remaining = total / n, left * total / n
+    if not remaining > 0:
+        return 0.0
+    middle = float(squares.matrix[0, -1]) / math.sqrt(n * squares.matrix[-1, -1]) if squares.constant else 0.0
+    fourth = _fourth(squares, remaining, *_predicted(squares, regressors))
+    coef, largest = _predicted(squares, regressors, middle)
+    both = _of_both(squares, remaining, coef, largest)
+    terms = _log_scatter(1 - left, variance, math.sqrt(fourth / remaining), largest, both)
+    return left**2 * (sum(terms) ** 2 if squares.robust else sum(term**2 for term in terms))
 
 
 def residual_of(squares: Squares, place: int, regressors: NDArray[np.intp]) -> Residual:
@@ -203,7 +282,9 @@ def inflation(squares: Squares, sizes: Array, level: float, place: int) -> tuple
     longest, slopes = sizes + np.abs(middles), regressors[: len(regressors) - squares.constant]
     coef = np.linalg.solve(squares.matrix[np.ix_(regressors, regressors)], squares.matrix[regressors, place])
     fitted = float(np.abs(coef[: len(slopes)]) @ longest[slopes])
-    scatter = _log_scatter(1 - ratio, total.value / n, float(longest[place]) + fitted, fitted)
+    residuals, variance = float(longest[place]) + fitted, total.value / n
+    both = min(fitted**2 * ratio, residuals**2 * (1 - ratio)) * variance
+    scatter = sum(_log_scatter(1 - ratio, variance, residuals, fitted, both))
     by_cell = (residual.cells - ratio * total.cells) / total.value
     rest = residual.second / total.value**2 + ratio**2 * scatter**2 / n
     half = half_width(squares, np.triu(squares.cells * by_cell**2), rest, level)
@@ -212,13 +293,18 @@ def inflation(squares: Squares, sizes: Array, level: float, place: int) -> tuple
     return 1 / (1 - value), 1 / min(1.0, ratio + half), 1 / (ratio - half)
 
 
-def _log_scatter(share: float, variance: float, residual: float, fitted: float) -> float:
-    """Bound of the deviation of what a row moves log(1 - R^2) by; R^2 is `share`, |e| and |f| at most the last two."""
+def _log_scatter(
+    share: float, variance: float, residual: float, fitted: float, both: float
+) -> tuple[float, float, float]:
+    """Bounds of the deviations of three terms, the sum of which is what a row moves log(1 - R^2) by.
+
+    R^2 is `share`; the fourth moments of e and f are at most their variances times the squares of `residual` and
+    `fitted`, and the mean of e^2 f^2 is at most `both`.
+    """
     remaining, part = (1 - share) * variance, share * variance
     of_residual = share * math.sqrt(max(residual**2 / remaining - 1, 0.0))
-    of_both = 2 * math.sqrt(min(fitted**2 * remaining, residual**2 * part)) / variance
     of_fitted = share * math.sqrt(max(fitted**2 / part - 1, 0.0)) if part > 0 else 0.0
-    return of_residual + of_both + of_fitted
+    return of_residual, 2 * math.sqrt(both) / variance, of_fitted
 
 
 def deviation_ratio(squares: Squares, size: float, place: int, level: float) -> tuple[float, float, float]:

@@ -52,7 +52,7 @@ PARTLY = "bounded in part"
 # A p-value and an interval contradict each other where they do by more than this factor of the level: the tails are
 # read at two points, the end and the hypothesis, so that they may differ a little.
 _APART = 1.5
-# Of the intervals that a test reads the verdicts of.
+# Of the intervals that a test reads the verdicts of which is not one of a table.
 TEST_LEVEL = 0.95
 # Coefficients that noise drowns from both bounds of which a search begins, at most.
 _MOST_SIDES = 8
@@ -241,15 +241,15 @@ def contradictory(outside: Flags, p_values: Array, alpha: float) -> Flags:
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def score_test(
     reading: Reading, contrasts: Array, values: Array, bounds: Bounds = None,
-    known: NDArray[np.str_] | None = None,
+    known: NDArray[np.str_] | None = None, level: float = TEST_LEVEL,
 ) -> ScoreTest:  # fmt: skip
     """Test that contrasts (m, q) of the scaled coefficients have these values (m,), all of them at once.
 
     The statistic is the smallest of all coefficients for which they have. A test of several has a p-value where the
     released numbers bound one of the contrasts, or the combination of them that they know best: where noise drowns the
     others too, these have known values under the hypothesis (intervals.md, lemma 9). A contrast whose interval
-    contradicts its own test counts as one that is not bounded. `known` are the verdicts of the contrasts, as
-    `verdicts_of` has them, where they are.
+    contradicts its own test counts as one that is not bounded. `known` are the verdicts of the contrasts in the table
+    of this level that the test stands in, where it stands in one.
 
     Raises
     ------
@@ -262,9 +262,9 @@ def score_test(
         raise ValueError(sentence("values", f"must be {dof} finite numbers, one per contrast", values.tolist()))
     if not dof or np.linalg.matrix_rank(contrasts) < dof:
         raise ValueError(sentence("contrasts", "must be one or more independent rows", contrasts.tolist()))
-    verdicts = verdicts_of(reading, contrasts, values, bounds) if known is None else known
+    verdicts = _verdicts(reading, contrasts, values, bounds) if known is None else known
     if dof > 1 and not np.any((verdicts == BOUNDED) | (verdicts == DECLARED)):
-        best = ends_alone(reading, _clearest(reading, contrasts, bounds), TEST_LEVEL, False, bounds)
+        best = ends_alone(reading, _clearest(reading, contrasts, bounds), level, False, bounds)
         verdicts = np.append(verdicts, best.verdict)
     verdict = _together(verdicts)
     if verdict == UNBOUNDED:
@@ -274,7 +274,7 @@ def score_test(
     return ScoreTest(float(value), dof, float(p_value), UNBOUNDED if math.isnan(value) else verdict)
 
 
-def verdicts_of(reading: Reading, contrasts: Array, values: Array, bounds: Bounds) -> NDArray[np.str_]:
+def _verdicts(reading: Reading, contrasts: Array, values: Array, bounds: Bounds) -> NDArray[np.str_]:
     """The verdict of the interval of 95 % of each contrast, if its own test does not contradict it."""
     alone = ends_alone(reading, contrasts, TEST_LEVEL, False, bounds)
     return consistent(reading, contrasts, values, alone, bounds)[0].verdict

@@ -30,7 +30,8 @@ def plot_coefficients(est: Any, ax: Axes | None = None, *, per: str = "unit", mo
         `"unit"` for changes per unit of the user's columns; `"range"` for their effect from the lower to the upper
         declared bound of each column, which can be compared between columns.
     most : int, default=30
-        How many columns are drawn; of more, those with the largest values. The largest is on top.
+        How many columns are drawn; of more, those with the largest values beside their bars, or without bars with the
+        largest values. They are on top.
 
     Returns
     -------
@@ -39,7 +40,7 @@ def plot_coefficients(est: Any, ax: Axes | None = None, *, per: str = "unit", mo
         are differences. Where the release has confidence intervals, points are the estimates of `summary()` and grey
         bars its 95 % intervals. Else points are the coefficients, which predict; where noise was added to them
         alone (output perturbation), grey bars are two of its standard deviations to either side, which do not count
-        sampling error.
+        sampling error. Where nobody knows how far off they may be there are points alone, without a stem from zero.
 
     Raises
     ------
@@ -78,7 +79,7 @@ def height_of(effects: Effects, most: int) -> float:
 
 
 def draw_coefficients(ax: Axes, model: Model, effects: Effects, per: str, most: int) -> Axes:
-    """Points, a stem from zero to each, and bars of how far off each may be."""
+    """Points, and a stem from zero to each with a bar of how far off it may be."""
     widths = model.widths(per)
     shown = effects.order(widths)[:most]
     scale = widths[list(effects.places)][shown]
@@ -95,13 +96,14 @@ def draw_coefficients(ax: Axes, model: Model, effects: Effects, per: str, most: 
             ax.hlines(height[bounded], low, high, colors=QUIET, linewidth=5, alpha=0.5)
             for place in height[~bounded]:
                 ax.text(0, place, f" {CANNOT_SAY}", va="center", fontsize="small", fontstyle="italic")
-        ax.hlines(height, 0, values, colors=color, linewidth=1.5)
+            ax.hlines(height, 0, values, colors=color, linewidth=1.5)
         ax.plot(values, height, marker, color=color, markersize=5, label=_label(model, row))
     ax.set_yticks(places, [short(effects.names[column]) for column in shown], parse_math=False)
     ax.set_ylim(len(shown) - 0.5, -0.5)
     ax.set_xlabel(effect_words(model, effects, per), loc="right", parse_math=False)
     if len(shown) < len(effects.names):
-        ax.set_ylabel(f"the {len(shown)} largest of {len(effects.names)} columns")
+        which = "largest" if effects.reach is None else "strongest"
+        ax.set_ylabel(f"the {len(shown)} {which} of {len(effects.names)} columns")
     if several:
         legend(ax)
     ax.locator_params(axis="x", nbins=5)

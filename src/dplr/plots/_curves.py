@@ -32,13 +32,14 @@ def plot_curves(est: Any, *, level: float | None = 0.95, most: int = 12) -> NDAr
     level : float or None, default=0.95
         Of the intervals, as in `LogisticRegression.effects`; None draws no bands.
     most : int, default=12
-        How many columns are drawn; of more, those whose curves vary most.
+        How many columns are drawn; of more, those whose curves are largest beside their bands, or without bands those
+        that vary most.
 
     Returns
     -------
     ndarray of matplotlib.axes.Axes, of shape (n_drawn,)
-        One picture for each column on a new figure of pyplot's, the one that varies most first, all with the same
-        vertical scale. Curves are less their mean over the bounds.
+        One picture for each column on a new figure of pyplot's, the strongest first, all with the same vertical scale.
+        Curves are less their mean over the bounds. Where the release has no intervals they are dotted.
 
     Raises
     ------
@@ -67,7 +68,7 @@ def plot_curves(est: Any, *, level: float | None = 0.95, most: int = 12) -> NDAr
     """
     model, most = read_model(est), check_count("most", most)
     curves = est.effects(level=level)
-    names = list(dict.fromkeys(curve.column for curve in curves))[:most]
+    names = strongest(curves)[:most]
     if not names:
         raise ValueError(sentence("est", "must have columns of numbers", "none", "Levels have no curves."))
     across = min(_ACROSS, len(names))
@@ -76,6 +77,14 @@ def plot_curves(est: Any, *, level: float | None = 0.95, most: int = 12) -> NDAr
     every = draw_curves(drawing, curves, names)
     drawing.suptitle(f"{curves.estimand} ({loss_words(model.statement)})", fontsize="medium")
     return every  # a figure would be shown twice in a notebook: as a result, and by pyplot
+
+
+def strongest(curves: Curves) -> list[str]:
+    """Columns, those with the largest effect over half of its band first; without bands those that vary most."""
+    largest = dict.fromkeys((curve.column for curve in curves), -1.0)
+    for curve in curves:
+        largest[curve.column] = max(largest[curve.column], curve.strength)
+    return sorted(largest, key=lambda name: -largest[name])
 
 
 def draw_curves(drawing: Figure, curves: Curves, names: list[str]) -> NDArray[Any]:
@@ -98,7 +107,8 @@ def draw_column(ax: Axes, curves: Sequence[ColumnCurve]) -> None:
         if curve.low:
             ax.fill_between(knots, curve.low, curve.high, color=color, alpha=0.2, linewidth=0)
         name = ", ".join(filter(None, (curve.group, curve.label))) or "all rows"
-        ax.plot(knots, curve.values, marker_of(row) + "-", color=color, markersize=3, linewidth=1.5, label=short(name))
+        line = marker_of(row) + ("-" if curve.low else ":")
+        ax.plot(knots, curve.values, line, color=color, markersize=3, linewidth=1.5, label=short(name))
     if len(curves) > 1:
         legend(ax)
     ax.locator_params(axis="x", nbins=4)

@@ -61,10 +61,16 @@ class Effects:
         return "" if self.reach is None else "noise"
 
     def order(self, widths: Values) -> list[int]:
-        """Positions of the columns, the largest effect of steps of these widths first, the unknown ones last."""
-        sizes = np.abs(self.values * widths[list(self.places)])
-        largest = np.where(np.isnan(sizes), -1.0, sizes).max(axis=0)
-        return [int(place) for place in np.argsort(-largest, kind="stable")]
+        """Positions of the columns, the middle of the bar that is largest over half of it first, the unknown ones last.
+
+        Without bars, and without noise, the largest effect of steps of these widths.
+        """
+        keys = [np.abs(self.values * widths[list(self.places)])]
+        if self.reach is not None:
+            low, high = np.where(np.isfinite(self.reach), self.reach, math.nan).transpose(2, 0, 1)
+            width = np.where(high == low, math.nan, high - low)
+            keys.append(np.where(high == low, math.inf, np.abs(low + high) / width))
+        return [int(place) for place in np.lexsort([-np.where(np.isnan(key), -1.0, key).max(axis=0) for key in keys])]
 
 
 def read_effects(est: Any, model: Model) -> Effects:

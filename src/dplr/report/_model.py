@@ -13,7 +13,7 @@ from scipy.special import expit
 from dplr import plots
 from dplr.bounds.curves import Curve
 from dplr.plots._coefficients import draw_coefficients, height_of
-from dplr.plots._curves import draw_column
+from dplr.plots._curves import draw_column, strongest
 from dplr.plots._effects import Effects
 from dplr.plots._history import HISTORY_HEIGHT
 from dplr.plots._view import Model, printable
@@ -47,7 +47,7 @@ class Table(NamedTuple):
 
 
 def effects_table(model: Model, effects: Effects) -> Table:
-    """One row for each column, the largest effect first, then the intercept."""
+    """One row for each column, the largest effect beside how far off it may be first, then the intercept."""
     columns = _changes(model, effects)
     if len(effects.values) == 1:
         if effects.table is not None and effects.estimand is Estimand.LOG_ODDS:
@@ -156,32 +156,35 @@ def scale_of(est: Any, model: Model) -> list[tuple[str, str]]:
 
 
 def pictures(est: Any, model: Model, effects: Effects) -> list[tuple[str, str]]:
-    """SVG and caption of every picture of what the model says."""
+    """SVG and caption of every picture of what the model says: of nothing without how far off it may be."""
     per = "unit" if model.ranges is None else "range"
     step = "of one unit more of each column" if per == "unit" else "of each column from its lower to its upper bound"
     caption = f"The effect {step}, the others unchanged. {BARS[effects.kind]}".strip()
     draw = functools.partial(draw_coefficients, model=model, effects=effects, per=per, most=_PICTURED)
-    drawn = [(inline_svg(draw, "coefficients", caption, height_of(effects, _PICTURED)), caption)]
+    drawn = []
+    if effects.reach is not None and np.isfinite(effects.reach).all(axis=2).any():
+        drawn.append((inline_svg(draw, "coefficients", caption, height_of(effects, _PICTURED)), caption))
     return drawn + _pictures_of_curves(est, model)
 
 
 def _pictures_of_curves(est: Any, model: Model) -> list[tuple[str, str]]:
-    """SVG and caption of the curves that vary most."""
+    """SVG and caption of the strongest curves that have bands."""
     layout = None if model.prep is None else model.prep.layout
     names = (
         []
         if layout is None
         else [n for n, c in zip(layout.features, layout.columns, strict=True) if isinstance(c, Curve)]
     )
-    if not names:
+    if not names or len(model.names) > _BANDS:
         return []
-    curves = est.effects(level=0.95 if len(model.names) <= _BANDS else None)
-    bands = f" {curves.bands}" if curves.bands else ""
-    drawn = []
-    for place, name in enumerate([name for name in curves.importance() if name in names][:_PICTURED_CURVES]):
+    curves, drawn = est.effects(level=0.95), []
+    of_column = {name: [curve for curve in curves if curve.column == name] for name in names}
+    said = [name for name in strongest(curves) if any(curve.strength >= 0 for curve in of_column.get(name, []))]
+    for place, name in enumerate(said[:_PICTURED_CURVES]):
         shown = printable(name, _LONGEST)
-        caption = f"{shown}: {curves.estimand[:1].lower()}{curves.estimand[1:]} less its mean over the bounds.{bands}"
-        draw = functools.partial(draw_column, curves=[curve for curve in curves if curve.column == name])
+        what = f"{curves.estimand[:1].lower()}{curves.estimand[1:]}"
+        caption = f"{shown}: {what} less its mean over the bounds. {curves.bands}"
+        draw = functools.partial(draw_column, curves=of_column[name])
         drawn.append((inline_svg(draw, f"curve{place}", caption, _CURVE_HEIGHT), caption))
     return drawn
 

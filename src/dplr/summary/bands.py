@@ -20,6 +20,10 @@ from dplr.summary.subject import Equation, Subject
 
 Matrix = NDArray[np.float64]
 MEAN, ROW = "mean", "row"
+_ALIKE = (
+    "The residuals are taken to be normal, with the same variance in all rows. Where rows scatter differently, these "
+    "intervals are too short for some rows and too long for others."
+)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -39,6 +43,8 @@ class PredictionIntervals:
         Of each interval.
     about : str
         The target and the label whose probability it is, such as "y = yes"; empty for numbers.
+    note : str
+        What intervals of new rows assume; empty for those of means. A data frame has it in ``attrs["note"]``.
 
     Privacy
     -------
@@ -62,6 +68,7 @@ class PredictionIntervals:
     kind: str
     level: float
     about: str = ""
+    note: str = ""
 
     def to_frame(self) -> Any:
         """Return a pandas data frame, one row per prediction.
@@ -80,7 +87,10 @@ class PredictionIntervals:
         -------
         As private as the rows.
         """
-        return pandas().DataFrame({"estimate": self.estimate, "low": self.low, "high": self.high})
+        frame = pandas().DataFrame({"estimate": self.estimate, "low": self.low, "high": self.high})
+        if self.note:
+            frame.attrs["note"] = self.note
+        return frame
 
 
 def bands(
@@ -130,7 +140,7 @@ def _bands(
         estimate = np.clip(estimate, *target)
         low, high = (np.where(np.isfinite(end), np.clip(end, *target), end) for end in (low, high))
     about = equation.label or subject.facts["target"] if estimand is Estimand.LOG_ODDS else ""
-    return PredictionIntervals(estimate, low, high, kind, level, about)
+    return PredictionIntervals(estimate, low, high, kind, level, about, _ALIKE if kind == ROW else "")
 
 
 def _deviation(subject: Subject, equation: Equation, level: float) -> float:

@@ -14,7 +14,7 @@ from dplr._kit.extras import pandas
 from dplr._kit.markup import printable
 from dplr.inference.determination import Squares, deviation_ratio, inflation
 from dplr.inference.intervals import check_level
-from dplr.inference.slope import mean_slope
+from dplr.inference.slope import average_effects, mean_slope
 from dplr.privacy.estimand import Estimand
 from dplr.summary.columns import INTERCEPT
 from dplr.summary.render import CANNOT_SAY, decimals, filled, rounded
@@ -33,8 +33,8 @@ _NO_BOUNDS = "the columns have no bounds of their own, so that nobody knows how 
 _DIGITS, _INFLATION_DIGITS = 20, 3  # decimals at most
 _ABOUT = {
     Estimand.LOG_ODDS: "The derivative of the probability of {} by the column, averaged over rows: log odds times the "
-    "mean of p(1 - p), also for flags and levels. Intervals are products of those of the two: the delta method, with "
-    "the correlation of their errors that is worst.",
+    "mean of p(1 - p), also for flags and levels. Intervals are those of the delta "
+    "method; what the release does not tell of the mean of p(1 - p) counts in the worst direction.",
     Estimand.PROBABILITY: "The model is linear in the probability: its coefficients are the marginal effects.",
     Estimand.MEAN: "The model is linear in the mean: its coefficients are the marginal effects.",
     Estimand.LOCATION: "The model is linear in the robust location: its coefficients are the marginal effects.",
@@ -185,9 +185,25 @@ def marginal_effects(subject: Subject, level: float, effect_bound: float | None)
         for equation in subject.equations
         if not obstacle
     }
-    return _scaled(
-        subject, EFFECTS, level, effect_bound, lambda equation, place: slopes[id(equation)], about, obstacle,
-    )  # fmt: skip
+    found = _scaled(
+        subject, EFFECTS, level, effect_bound, lambda equation, place: slopes[id(equation)], about, obstacle
+    )
+    return found if obstacle else replace(found, lines=tuple(_narrower(subject, found, effect_bound)))
+
+
+def _narrower(subject: Subject, products: ColumnStatistics, effect_bound: float | None) -> Iterator[ColumnStatistic]:
+    """Average effects with the covariance of the release, where it bounds all coefficients; else the products."""
+    places = [
+        subject.names.index(line.name) for line in products.lines[: len(products.lines) // len(subject.equations)]
+    ]
+    lines = iter(products.lines)
+    for equation in subject.equations:
+        bounds = equation.bounds(effect_bound)
+        effects = average_effects(equation.reading, equation.contrasts[places], products.level, bounds)
+        for estimate, low, high in effects.tolist():
+            line = next(lines)
+            narrower = high - low < line.high - line.low  # nan is not
+            yield replace(line, estimate=estimate, low=low, high=high) if narrower else line
 
 
 def standardised_coefficients(subject: Subject, level: float, effect_bound: float | None) -> ColumnStatistics:

@@ -38,5 +38,6 @@ def contrast_table(
         omitted=0,
         clipped={},
         parts=frozenset(),
+        groups=None,
         fit_statistics=(),
     )

@@ -82,6 +82,13 @@ class ColumnCurve:
         return self.column + group + (f" ({self.label})" if self.label else "")
 
     @property
+    def strength(self) -> float:
+        """The largest effect at a knot over half of its band; -1 without a band."""
+        bands = [(value, high - low) for value, low, high in zip(self.values, self.low, self.high, strict=False)]
+        said = [2 * abs(value) / width if width else math.inf for value, width in bands if math.isfinite(width)]
+        return max(said, default=-1.0)
+
+    @property
     def _rows(self) -> list[tuple[str, str, str]]:
         """Knot, effect and band as text; no band where there is none, or where the effect cannot be said."""
         rows = []

@@ -15,6 +15,7 @@ from dplr._kit import markup
 from dplr._kit.markup import printable
 from dplr.bounds.kinds import short
 from dplr.inference.intervals import ASSUMED, BARELY, DECLARED, NARROWLY
+from dplr.summary.columns import INTERCEPT
 
 if TYPE_CHECKING:
     from dplr.summary.table import Line, Summary
@@ -180,6 +181,23 @@ def _assumed(table: Summary, lines: Sequence[Line]) -> list[str]:
     return [note for note in table.notes if starred and note.startswith(STAR)]
 
 
+def strongest(table: Summary) -> Sequence[Line]:
+    """The lines, those of each class by their strength: those of one column together, then the intercept."""
+    if table.groups is None:
+        return table.lines
+    column = {member: name for name, members in table.groups.items() for member in members}
+    blocks: dict[tuple[str, str], list[Line]] = {}
+    for line in table.lines:
+        blocks.setdefault((line.label, column.get(line.name, line.name)), []).append(line)
+    labels = list(dict.fromkeys(label for label, _ in blocks))
+
+    def place(block: list[Line]) -> tuple[int, bool, float]:
+        first = block[0]
+        return labels.index(first.label), first.name == INTERCEPT, -max(line.strength for line in block)
+
+    return [line for block in sorted(blocks.values(), key=place) for line in block]
+
+
 def _grid(table: Summary, rows: list[list[str]]) -> list[str]:
     """Rows of cells as lines: names on the left, numbers on the right."""
     grid = [heads(table), *rows]
@@ -206,13 +224,14 @@ def as_text(table: Summary) -> str:
 
 
 def as_brief(table: Summary) -> str:
-    """The first coefficients, what nobody may overlook, and where the rest is, in at most 15 lines."""
+    """The strongest coefficients, what nobody may overlook, and where the rest is, in at most 15 lines."""
     facts = table.facts
     values = [f"{name} {facts[name]}" for name in ("n", SUM, "eps", "delta") if name in facts]
     subject = f"{table.title}: {_short(printable(facts['target']))}, {', '.join(values)}"
     top = filled(subject) + filled(_about(table))
     remarks = [line for sentence in table.alarms for line in filled(printable(sentence))]
-    shown = table.lines[:FIRST]
+    lines_shown = strongest(table)
+    shown = lines_shown[:FIRST]
     key = [f"{statistic}." for statistic in map(str, table.fit_statistics[:1])]
     for lines in (
         filled(printable(sentence)) for sentence in (*_assumed(table, shown), *_narrow(shown), *table.advice, *key)
@@ -220,7 +239,7 @@ def as_brief(table: Summary) -> str:
         if len(top) + len(remarks) + len(lines) + _FEWEST + 2 <= _BRIEF:
             remarks += lines
     room = max(_FEWEST, min(FIRST, _BRIEF - len(top) - len(remarks) - 2))
-    excerpt = table.lines[:room]
+    excerpt = lines_shown[:room]
     surplus = len(table.lines) - len(excerpt) + table.omitted
     surplus_words = f"{surplus:,} more coefficients" if surplus else ""
     rest = " and ".join(part for part in (surplus_words, "notes" if table.notes else "") if part)
@@ -267,8 +286,8 @@ def as_html(table: Summary) -> str:
 def as_notebook(table: Summary) -> str:
     """The first lines with all remarks: those that void the promise above the table, the others below."""
     rows = markup.excerpt(
-        heads(table), cells(table), "coefficients", names=2 if _classes(table) else 1, hidden=table.omitted,
-        where="`to_text()`",
+        heads(table), _cells(table, strongest(table)), "coefficients", names=2 if _classes(table) else 1,
+        hidden=table.omitted, where="`to_text()`",
     )  # fmt: skip
     below = [remark for remark in _remarks(table) if remark not in table.alarms]
     about = markup.paragraph(f"{_facts(table)}. {_about(table)}")

@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from dplr.inference.determination import Squares
@@ -18,7 +17,8 @@ from dplr.inference.reading import Reading
 from dplr.privacy.estimand import Estimand
 from dplr.summary.columns import INTERCEPT
 from dplr.summary.render import CANNOT_SAY, decimals, p_text, rounded
-from dplr.summary.subject import Subject, joint_test, term_verdicts
+from dplr.summary.subject import Subject, joint_test
+from dplr.summary.table import Line
 
 R_SQUARED, ADJUSTED, DEVIATION = "R-squared", "adjusted R-squared", "residual std. deviation"
 ALL_SLOPES = "all slopes"
@@ -160,25 +160,25 @@ def _moments(reading: Reading, constant: bool) -> Squares:
 
 
 def term_tests(
-    subject: Subject, effect_bound: float | None, known: Sequence[NDArray[np.str_]] | None = None
+    subject: Subject, level: float, effect_bound: float | None, lines: Sequence[Line]
 ) -> tuple[TermTest, ...]:
     """The test of all slopes, where there are several, and of each column with several coefficients.
 
-    `known` are the verdicts at 95 % of the lines of each equation, where they are.
+    They read the verdicts of the lines of the table, which have this level.
     """
-    return tuple(_term_tests(subject, effect_bound, known))
+    return tuple(_term_tests(subject, level, effect_bound, lines))
 
 
 def _term_tests(
-    subject: Subject, effect_bound: float | None, known: Sequence[NDArray[np.str_]] | None
+    subject: Subject, level: float, effect_bound: float | None, lines: Sequence[Line]
 ) -> Iterator[TermTest]:
     slopes = [k for k, name in enumerate(subject.names) if name != INTERCEPT]
     groups = {ALL_SLOPES: slopes} if len(slopes) > 1 else {}
     for name, members in subject.groups.items():
         if 1 < len(members) < len(slopes):
             groups[name] = [subject.names.index(member) for member in members]
-    for number, equation in enumerate(subject.equations if groups else ()):
-        verdicts = term_verdicts(equation, effect_bound) if known is None else known[number]
+    known = np.array([line.verdict for line in lines]).reshape(len(subject.equations), -1)
+    for verdicts, equation in zip(known, subject.equations, strict=True):
         for name, places in groups.items():
-            test = joint_test(equation, places, np.zeros(len(places)), effect_bound, verdicts[places])
+            test = joint_test(equation, places, np.zeros(len(places)), effect_bound, verdicts[places], level)
             yield TermTest(name, equation.label, test.statistic, test.dof, test.p_value, test.verdict)

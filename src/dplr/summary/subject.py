@@ -16,7 +16,6 @@ from dplr.bounds.layout import Layout
 from dplr.bounds.products import centred
 from dplr.inference.intervals import (
     ASSUMED,
-    TEST_LEVEL,
     UNBOUNDED,
     Intervals,
     ScoreTest,
@@ -24,14 +23,14 @@ from dplr.inference.intervals import (
     ends_alone,
     intervals,
     score_test,
-    verdicts_of,
     weakness,
 )
+from dplr.inference.noise import covariance
 from dplr.inference.reading import EFFECT_BOUNDS, Reading
 from dplr.inference.search import box_of
 from dplr.privacy.estimand import Estimand
 from dplr.summary.clipped import Clipping, about, noted
-from dplr.summary.columns import ITS_LINE, parts_of_curves
+from dplr.summary.columns import INTERCEPT, ITS_LINE, parts_of_curves
 from dplr.summary.render import AGAINST, CANNOT_SAY, STAR
 from dplr.summary.table import Line, Summary
 
@@ -39,7 +38,10 @@ CLIPPED = "Numbers count as clipped to their bounds; the coefficients are those 
 CURVES = "The line of a curve is its average slope; its knots are deviations from the line: see effects()."
 PARTS = "The line and the knots of a curve say something together alone: see effects()."
 MARKS = "A missing number is compared with one in the middle of its declared bounds, on the scale of its transform."
-_NORMAL = "The interval of the residual deviation is that of normal residuals: too short where they have heavy tails."
+_ANY_LAW = (
+    "The intervals of R-squared and the residual deviation hold for residuals of any law within the bounds of the "
+    "target: tighter bounds make them shorter."
+)
 # Below so many deviations of the noise a direction of the released matrix says little.
 _WEAK = 6.0
 # From here on a direction is more than noise, so that more rows make it longer; below, no row may have a part in it.
@@ -133,10 +135,10 @@ class Equation:
         effects[held] /= self.spans[held]
         return tuple(effects.tolist())
 
-    def first(self, count: int) -> Equation:
-        """The equation with the first so many contrasts alone."""
-        values = None if self.values is None else self.values[:count]
-        return replace(self, contrasts=self.contrasts[:count], added=self.added[:count], values=values)
+    def only(self, places: NDArray[np.intp]) -> Equation:
+        """The equation with these contrasts alone."""
+        values = None if self.values is None else self.values[places]
+        return replace(self, contrasts=self.contrasts[places], added=self.added[places], values=values)
 
     @property
     def goals(self) -> NDArray[np.float64]:
@@ -230,13 +232,10 @@ def curves_note(layout: Layout, names: Collection[str], references: Mapping[str,
 def summarise(
     subject: Subject, level: float, joint: bool, effect_bound: float | None, most: int | None = None
 ) -> Summary:
-    """The regression table; with `most` only that many lines of it, and no tests below, as each takes time."""
+    """The regression table; with `most` the strongest lines of it alone, and no tests below, as each takes time."""
     from dplr.summary.statistics import drowned_words, fit_statistics, term_tests
 
     lines = lines_of(subject, level, joint, effect_bound, most)
-    known = None
-    if most is None and level == TEST_LEVEL and not joint and all(one.values is None for one in subject.equations):
-        known = [*np.array([line.verdict for line in lines]).reshape(len(subject.equations), -1)]
     statistics = fit_statistics(subject, level, effect_bound)
     advice = [*subject.advice, *(words for equation in subject.equations for words in _warnings(subject, equation))]
     reading = subject.equations[0].reading
@@ -253,7 +252,7 @@ def summarise(
         references=dict(subject.references),
         notes=(
             *noted(subject.notes, subject.clipped),
-            *([_NORMAL] if statistics and reading.robust else []),
+            *([_ANY_LAW] if statistics else []),
             _covers(reading, joint),
             *bound_words(subject, lines, effect_bound),
             *drowned_words(subject, statistics, effect_bound),
@@ -266,27 +265,52 @@ def summarise(
         clipped=subject.clipped,
         condition=condition,
         parts=subject.parts & set(subject.names),
+        groups=subject.groups,
         fit_statistics=statistics,
-        tests=() if most is not None else term_tests(subject, effect_bound, known),
+        tests=() if most is not None else term_tests(subject, _level_of(subject, level, joint), effect_bound, lines),
     )
 
 
 def lines_of(
     subject: Subject, level: float, joint: bool, effect_bound: float | None, most: int | None = None
 ) -> list[Line]:
-    """The lines of all models, or the first `most` of them; jointly they count all, whether or not asked for."""
-    count_all = len(subject.names) * len(subject.equations)
-    model_level = 1 - (1 - level) / count_all if joint else level
+    """The lines of all models, or some `most` strong ones; jointly they count all, whether or not asked for."""
+    count_all, model_level = len(subject.names) * len(subject.equations), _level_of(subject, level, joint)
     lines: list[Line] = []
     for equation in subject.equations:
-        count = len(subject.names) if most is None else min(len(subject.names), most - len(lines))
-        if count:
-            first = equation.first(count)
-            estimates, p_values = intervals_of(first, model_level, False, equation.bounds(effect_bound))
+        places = np.arange(len(subject.names)) if most is None else _strong(subject, equation, most - len(lines))
+        if len(places):
+            some = equation.only(places)
+            estimates, p_values = intervals_of(some, model_level, False, equation.bounds(effect_bound))
             if joint:
                 p_values = np.minimum(1.0, p_values * count_all)
-            lines += _lines(subject, first, estimates, p_values)
+            lines += _lines(subject, some, places.tolist(), estimates, p_values)
     return lines
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def _strong(subject: Subject, equation: Equation, count: int) -> NDArray[np.intp]:
+    """Places of so many coefficients that are likely the strongest: by one solution, without a search.
+
+    Those of one column stay together, and the intercept comes last.
+    """
+    reading, every = equation.reading, np.arange(len(subject.names))
+    if count >= len(every):
+        return every
+    inverse = np.linalg.pinv(reading.matrix) if np.all(np.isfinite(reading.matrix)) else np.eye(len(reading.vector))
+    phi, ways = inverse @ reading.vector, equation.contrasts @ inverse
+    spread = covariance(reading.cells, reading.tied, phi) + reading.vector_noise + reading.sampling
+    found = np.abs(equation.contrasts @ (reading.center + phi)) / np.sqrt(np.einsum("ij,jk,ik->i", ways, spread, ways))
+    strength = dict(zip(subject.names, np.nan_to_num(found).tolist(), strict=True)) | {INTERCEPT: -1.0}
+    for members in subject.groups.values():
+        strength |= dict.fromkeys(members, max(strength[name] for name in members))
+    order = np.argsort([-strength[name] for name in subject.names], kind="stable")
+    return np.sort(order[: max(count, 0)])
+
+
+def _level_of(subject: Subject, level: float, joint: bool) -> float:
+    """The level of each line: joint ones of all models hold together."""
+    return 1 - (1 - level) / (len(subject.names) * len(subject.equations)) if joint else level
 
 
 def _model_level(subject: Subject, level: float, joint: bool) -> float:
@@ -318,29 +342,29 @@ def ends_of(equation: Equation, level: float, joint: bool, effect_bound: float |
 
 def joint_test(
     equation: Equation, which: Sequence[int], values: NDArray[np.float64], effect_bound: float | None,
-    known: NDArray[np.str_] | None = None,
+    known: NDArray[np.str_], level: float,
 ) -> ScoreTest:  # fmt: skip
-    """Test that these coefficients have these values in the user's units, all at once; `known` as in `score_test`."""
+    """Test that these coefficients have these values in the user's units, all at once.
+
+    `known` and `level` are those of the lines of the table, as in `score_test`.
+    """
     rows = list(which)
     bounds = equation.bounds(effect_bound)
-    return score_test(equation.reading, equation.contrasts[rows], values - equation.added[rows], bounds, known)
+    return score_test(equation.reading, equation.contrasts[rows], values - equation.added[rows], bounds, known, level)
 
 
-def term_verdicts(equation: Equation, effect_bound: float | None) -> NDArray[np.str_]:
-    """What `joint_test` asks of each coefficient, in tests that coefficients are 0."""
-    return verdicts_of(equation.reading, equation.contrasts, -equation.added, equation.bounds(effect_bound))
-
-
-def _lines(subject: Subject, equation: Equation, estimates: Intervals, p_values: NDArray[np.float64]) -> list[Line]:
+def _lines(
+    subject: Subject, equation: Equation, places: list[int], estimates: Intervals, p_values: NDArray[np.float64]
+) -> list[Line]:
     lines = []
-    for k, name in enumerate(subject.names[: len(estimates.verdict)]):
+    for k, place in enumerate(places):
         bounded = estimates.verdict[k] != UNBOUNDED
         added = float(equation.added[k])
         firm = bounded and not math.isnan(estimates.std_error[k])
         narrow = not math.isnan(estimates.bounded_to[k])  # there is a level in place of a standard error
         std_error = float(estimates.std_error[k]) if firm else math.nan
         line = Line(
-            name=name,
+            name=subject.names[place],
             label=equation.label,
             estimate=float(estimates.estimate[k]) + added,
             std_error=std_error,
@@ -350,7 +374,7 @@ def _lines(subject: Subject, equation: Equation, estimates: Intervals, p_values:
             p_value=float(p_values[k]),
             verdict=str(estimates.verdict[k]),
             noise=std_error * math.sqrt(float(estimates.noise_share[k])) if firm else math.nan,
-            reference=subject.against[k],
+            reference=subject.against[place],
             bounded_to=float(estimates.bounded_to[k]) if narrow else math.nan,
         )
         lines.append(line)

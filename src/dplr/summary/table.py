@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +77,14 @@ class Line:
         """Whether there is an interval."""
         return math.isfinite(self.low) and math.isfinite(self.high)
 
+    @property
+    def strength(self) -> float:
+        """The middle of the interval over half its width: above 1 where 0 is outside; -1 without an interval."""
+        if not self.bounded:
+            return -1.0
+        width = self.high - self.low
+        return abs(self.low + self.high) / width if width else math.inf
+
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
@@ -124,7 +132,8 @@ class Ratio:
 class Summary:
     """A regression table of released numbers: print it, or take it along in another form.
 
-    Printed it has at most 15 lines; `to_text` has all coefficients and notes.
+    Printed it has at most 15 lines and begins with the coefficients that are largest beside the width of their
+    interval; `to_text` has all notes, and all coefficients in the order of the columns, as all other forms have them.
 
     Attributes
     ----------
@@ -158,10 +167,13 @@ class Summary:
         A clause under which alone the intervals hold, such as that the rows follow a logistic model; empty for none.
     parts : frozenset of str
         Names of coefficients that say something together alone, such as the line and the knots of a curve.
+    groups : mapping of str to sequence of str or None, default=None
+        Columns with several coefficients, and the names of these; None for a table that keeps its order, as one without
+        intervals does. Else the short forms begin with the strongest lines, of which those of one column stay together.
     fit_statistics : tuple of objects, default=()
         Of linear models from moments: R^2, that adjusted for the number of columns, and the standard deviation of the
         residuals, each with `name`, `estimate`, `low` and `high`; nan where the released numbers cannot say. They are
-        about the population, and count noise and sampling as of normal columns and residuals.
+        about the population, and hold for columns and residuals of any law within the declared bounds.
     tests : tuple of objects, default=()
         Of all slopes, and of each column with several coefficients, that all of them are 0: with `name`, `label`,
         `statistic`, `dof`, `p_value` and `verdict`, as `wald_test` has them. They are not adjusted for their number.
@@ -200,6 +212,7 @@ class Summary:
     clipped: Mapping[str, Clipping] = field(default_factory=dict)
     condition: str = ""
     parts: frozenset[str] = frozenset()
+    groups: Mapping[str, Sequence[str]] | None = None
     fit_statistics: tuple[FitStatistic, ...] = ()
     tests: tuple[TermTest, ...] = ()
 
@@ -264,11 +277,11 @@ class Summary:
         return tuple(_ratio(line, float(steps.get(line.name, 1.0)), line.label or target) for line in lines)
 
     def __str__(self) -> str:
-        """Return the first coefficients, and what to do next, in at most 15 lines."""
+        """Return the strongest coefficients, and what to do next, in at most 15 lines."""
         return render.as_brief(self)
 
     def _repr_html_(self) -> str:
-        """Return the first coefficients and all notes for notebooks."""
+        """Return the strongest coefficients and all notes for notebooks."""
         return render.as_notebook(self)
 
     def to_text(self) -> str:
