@@ -119,8 +119,6 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
     rng: int | None = None
     progress: bool = False
 
-    _made_up = False  # whether rows are a simulation's: no promise is made, and fewer rows may stand for many
-
     def refit(
         self,
         *,
@@ -247,8 +245,7 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
         check_other_rows(self.public, X)
         data = self._taken_apart(X, y, bounds, callers, sample_weight, person)
         ready = self._ready(data, y, bounds, levels, callers, streamed)
-        if not self._made_up:
-            check_promise(levels, ready.facts)
+        check_promise(levels, ready.facts)
         self._name_columns(ready.facts)
         track = bars if self.progress else silent
         planned = {eps: ready.facts.planned(eps) for eps in dict.fromkeys(levels)}
