@@ -50,6 +50,7 @@ from dplr.mechanisms import check_mechanism
 from dplr.mechanisms.automatic import AUTO
 from dplr.mechanisms.protocol import MechanismLike
 from dplr.noise import Source, source_of
+from dplr.planner.preview import warn_of_silence
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.fit import History
 from dplr.problem.losses import Loss
@@ -250,6 +251,7 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
         track = bars if self.progress else silent
         planned = {eps: ready.facts.planned(eps) for eps in dict.fromkeys(levels)}
         warn_of_noise(plan.outlook for plan in planned.values())
+        warn_of_silence(ready.facts, planned)
         plans = [planned[eps] for eps in levels]
         for eps, plan in planned.items():
             self._check_file(ledger, ready, eps, plan)

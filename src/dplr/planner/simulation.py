@@ -80,17 +80,19 @@ class Simulator:
     ----------
     facts : of the plan, whose bounds, labels and options all fits have.
     assume : what is assumed beside them.
+    narrow : whether columns of which nothing is assumed are narrow; else they fill their bounds.
     """
 
     facts: PublicFacts
     assume: Assumptions
+    narrow: bool = False
     _references: dict[tuple[int, int], Reference] = field(default_factory=dict)
     _tables: dict[tuple[int, int], tuple[NotebookView, NotebookView]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Read the bounds and the sample, if any; no fit yet."""
         self.population: Population
-        self._bounds, self.population, self._public = _prepared(self.facts, self.assume)
+        self._bounds, self.population, self._public = _prepared(self.facts, self.assume, self.narrow)
 
     @property
     def width(self) -> int:
@@ -156,13 +158,18 @@ class Simulator:
 
         A fit has a further knot where a range of its own narrowed the line of a curve.
         """
-        rows, widths = self.rows_for(n_rows), []
-        for number in range(self.assume.tables):
-            (X, y), _ = self._table(number, rows)
-            repeated = [eps] * (self.assume.fits if math.isfinite(eps) else 1)
-            for done in self._fit(X, y, mechanism, repeated, delta, number):
-                widths.append(np.mean([of_model[list(places)] for of_model in self._widths(done, level)], axis=0))
-        return np.array(widths)
+        plan = mechanism, eps, delta, n_rows, level, places
+        return np.array([widths for number in range(self.assume.tables) for widths in self.table_widths(number, *plan)])
+
+    def table_widths(
+        self, number: int, mechanism: MechanismLike, eps: float, delta: float, n_rows: int, level: float,
+        places: Sequence[int],
+    ) -> list[NDArray[np.float64]]:  # fmt: skip
+        """The same of each fit of one table."""
+        (X, y), _ = self._table(number, self.rows_for(n_rows))
+        repeated = [eps] * (self.assume.fits if math.isfinite(eps) else 1)
+        done = self._fit(X, y, mechanism, repeated, delta, number)
+        return [np.mean([of_model[list(places)] for of_model in self._widths(fit, level)], axis=0) for fit in done]
 
     def references(self, n_rows: int) -> list[Reference]:
         """The errors on each table without privacy."""
@@ -282,12 +289,12 @@ def quiet() -> Iterator[None]:
         yield
 
 
-def simulator(facts: PublicFacts, assume: Assumptions) -> Simulator:
-    """A simulator of fits with these facts."""
-    return Simulator(facts, assume)
+def simulator(facts: PublicFacts, assume: Assumptions, narrow: bool = False) -> Simulator:
+    """A simulator of fits with these facts, of columns that fill their bounds or are narrow."""
+    return Simulator(facts, assume, narrow)
 
 
-def _prepared(facts: PublicFacts, assume: Assumptions) -> tuple[Bounds | None, Population, Any]:
+def _prepared(facts: PublicFacts, assume: Assumptions, narrow: bool) -> tuple[Bounds | None, Population, Any]:
     """Coded bounds, where rows come from, and where fits start."""
     count = len(facts.classes) if facts.classes is not None else 2
     count = count if facts.loss.classification else 0
@@ -297,7 +304,8 @@ def _prepared(facts: PublicFacts, assume: Assumptions) -> tuple[Bounds | None, P
     if facts.public is None:
         columns = None if facts.layout is None else facts.layout.columns
         features = None if facts.layout is None else facts.layout.features
-        made_up = MadeUp(columns, facts.n_features, count, target, assume, features, facts.loss.link == "log")
+        counts = facts.loss.link == "log"
+        made_up = MadeUp(columns, facts.n_features, count, target, assume, features, counts, narrow)
         return bounds, made_up if sample is None else sample, None
     if _is_data(facts):
         start, rest = halves(read_sample(facts.public, facts, assume.seed, "public"))  # type: ignore[arg-type]

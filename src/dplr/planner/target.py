@@ -243,7 +243,7 @@ class Bisection(Question):
         return max(coef.width / self.goals[coef.name] for coef in widths if coef.name in self.goals)
 
     def _at(self, value: float) -> Widths:
-        return self.measure.at(*self.pair(value))
+        return self.measure.at(*self.pair(value), best=False)
 
     def _meeting(self, value: float) -> Widths | None:
         """The widths here where they meet the target; with too few rows or too small an eps there may be no plan."""
