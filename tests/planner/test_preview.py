@@ -94,11 +94,11 @@ def test_a_preview_is_made_once_for_equal_public_facts(monkeypatch):
 def test_an_advice_says_in_numbers_what_would_make_lines_speak():
     words = of().warning
     assert (
-        "`size` has bounds 6 wide; at 1.5 wide, with other numbers at a quarter of theirs, the lines of size," in words
+        "`size` has bounds 6 wide; at 1.5 wide, or with a deviation of 12% of them, and other numbers likewise, the" in words
     )
     assert all(not of()._unsaid(1.0, 0, spread=dict.fromkeys(DECLARED, (0.5, 0.12)))[name] for name in DECLARED)
     one = dplr.Bounds({"depth": (40, 80)}, target=(0.0, 20_000.0))
-    assert "`depth` has bounds 40 wide; at 20 wide its line would speak." in of(2000, 1.0, bounds=one).warning
+    assert "40 wide; at 20 wide, or with a deviation of 6% of them, its line would speak." in of(2000, 1.0, bounds=one).warning
     levels = dplr.Bounds({"cut": {"levels": list("abcd"), "least_share": 0.004}}, target=(0.0, 20_000.0))
     assert "At eps = 2.5 the lines of cut=b, cut=c and cut=d would speak." in of(8000, 0.5, bounds=levels).warning
 

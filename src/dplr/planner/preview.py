@@ -27,7 +27,7 @@ BASIS = "This is simulated from the bounds and other public facts: no row was re
 # Rows of a simulated table. More of them make noise count for less, as a larger eps does, up to one of hardly any.
 _ROWS, _HARDLY = 20_000, 50.0
 # What is tried until lines speak: numbers whose bounds are so many times as narrow, and a larger eps.
-_NARROWER = {2: "half", 4: "a quarter", 6: "a sixth"}
+_NARROWER = 2, 4, 6
 _LARGER, _MOST_EPS = (2.0, 5.0, 10.0), 10.0
 _KEPT = 64
 _LAST: dict[tuple[object, ...], Preview] = {}
@@ -79,15 +79,15 @@ class Preview:
         pairs = [] if layout is None else zip(layout.features, layout.columns, strict=True)
         numbers = {name: column for name, column in pairs if isinstance(column, Numeric) and not column.flag}
         own = [name for name in doubtful if name in numbers and numbers[name].transform == "clip"]
-        for times, part in _NARROWER.items() if own else ():
+        for times in _NARROWER if own else ():
             spread = dict.fromkeys(numbers, (0.5, times * NARROW))
             unsaid = self._unsaid(self.eps, 0, spread=spread)
             if told := [name for name in own if not unsaid[name]]:
                 width = numbers[told[0]].upper - numbers[told[0]].lower
-                others = f", with other numbers at {part} of theirs," if len(numbers) > 1 else ""
+                others = ", and other numbers likewise," if len(numbers) > 1 else ","
                 lines = "its line" if len(told) == 1 else _lines(told)
-                narrower = f"at {width / times:.3g} wide{others} {lines} would speak"
-                return f"`{told[0]}` has bounds {width:g} wide; {narrower}."
+                wider = f"at {width / times:.3g} wide, or with a deviation of {times * NARROW:.0%} of them{others}"
+                return f"`{told[0]}` has bounds {width:g} wide; {wider} {lines} would speak."
         return ""
 
     def _of_eps(self, unsure: list[str]) -> str:
