@@ -66,7 +66,9 @@ def test_a_fit_for_its_table_warns_before_it_pays_of_lines_that_may_be_silent(fo
     said = [fit(1, "--aim", "coefficients", data=data, code=130).stderr for data in ("people.csv", "others.csv")]
     (warning,) = {next(line for line in text.splitlines() if "say nothing" in line) for text in said}
     assert f"{SILENT}: {RARE}. May say nothing: age and (intercept). " in warning
-    assert "`age` has bounds 81 wide; at 40.5 wide, or with a deviation of 6% of them, its line would speak. " in warning
+    assert (
+        "`age` has bounds 81 wide; at 40.5 wide, or with a deviation of 6% of them, its line would speak. " in warning
+    )
     assert warning.endswith(BASIS)
     assert spent() == 0
 

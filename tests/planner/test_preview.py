@@ -80,6 +80,8 @@ def test_rows_with_the_same_public_facts_have_the_same_warning():
     other = pd.DataFrame({name: np.linspace(low, high, N) for name, (low, high) in DECLARED.items()})
     (first,), (second,) = said(X, y), said(other, np.full(N, 9.0))
     assert first == second == of().warning
+    (with_more,) = said(X.assign(cut="a", price=y)[["cut", "table", "price", "depth", "size"]], y)
+    assert with_more == first
 
 
 def test_a_preview_is_made_once_for_equal_public_facts(monkeypatch):
@@ -94,11 +96,15 @@ def test_a_preview_is_made_once_for_equal_public_facts(monkeypatch):
 def test_an_advice_says_in_numbers_what_would_make_lines_speak():
     words = of().warning
     assert (
-        "`size` has bounds 6 wide; at 1.5 wide, or with a deviation of 12% of them, and other numbers likewise, the" in words
+        "`size` has bounds 6 wide; at 1.5 wide, or with a deviation of 12% of them, and other numbers likewise, the"
+        in words
     )
     assert all(not of()._unsaid(1.0, 0, spread=dict.fromkeys(DECLARED, (0.5, 0.12)))[name] for name in DECLARED)
     one = dplr.Bounds({"depth": (40, 80)}, target=(0.0, 20_000.0))
-    assert "40 wide; at 20 wide, or with a deviation of 6% of them, its line would speak." in of(2000, 1.0, bounds=one).warning
+    assert (
+        "40 wide; at 20 wide, or with a deviation of 6% of them, its line would speak."
+        in of(2000, 1.0, bounds=one).warning
+    )
     levels = dplr.Bounds({"cut": {"levels": list("abcd"), "least_share": 0.004}}, target=(0.0, 20_000.0))
     assert "At eps = 2.5 the lines of cut=b, cut=c and cut=d would speak." in of(8000, 0.5, bounds=levels).warning
 

@@ -68,6 +68,10 @@ def test_a_table_names_the_setting_that_cannot_say_and_every_assumption_once():
     heads, line, *below = str(table).splitlines()[1:]
     assert heads.strip() == "2,000 rows, eps 0.5  2,000 rows, eps 2"
     assert line.split() == ["age", "cannot", "say", "3"]
+    known = (Width("age", math.inf, 1.5, 1.0, 2.0, 0.0),)
+    title, _, best, *_ = str(curve_of((0.5, known), (2.0, known))).splitlines()
+    assert title.endswith("(in brackets: where columns fill their bounds)")
+    assert best.split() == ["age", "cannot", "say", "(2)", "cannot", "say", "(2)"]
     assert below[0].startswith("2,000 rows, eps 0.5: May say nothing: age. ")
     assert below[1:] == ["Assumed: columns are independent."]
 

@@ -172,8 +172,9 @@ def plan_curve(
         power of ten far below 1/n_rows.
     intervals : bool, default=False
         Whether the confidence intervals of coefficients are simulated too: their expected widths, with privacy and
-        without, and which may be unsaid; of narrow columns, and of columns that fill their bounds. `eps`, `n_rows` and `delta` then have no usual values beside them,
-        ``mechanism="auto"`` stands for what a fit takes, and the mechanism must release what intervals need.
+        without, and which may be unsaid; of narrow columns, and of columns that fill their bounds. `eps`, `n_rows` and
+        `delta` then have no usual values beside them, ``mechanism="auto"`` stands for what a fit takes, and the
+        mechanism must release what intervals need.
     assume : dplr.Assumptions or None, default=None
         What a simulation assumes of the rows; None for the defaults of `Assumptions`.
     progress : bool, default=False

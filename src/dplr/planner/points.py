@@ -225,7 +225,7 @@ def html_of(points: Sequence[Point], fits: int, assumptions: Iterable[str]) -> t
 def _title(points: Sequence[Point], fits: int) -> str:
     title = f"Expected width of {100 * LEVEL:g} % intervals, median of {fits} simulated fits"
     if len(points) > 1:
-        return title
+        return f"{title} (in brackets: where columns fill their bounds)"
     (point,) = points
     return f"{title} (eps = {point.eps:g}, {point.n_rows:,} rows)"
 
@@ -238,9 +238,9 @@ def _heads(points: Sequence[Point]) -> list[str]:
 
 
 def _rows(points: Sequence[Point]) -> list[list[str]]:
-    """The name of each coefficient, and its width at each point."""
+    """The name of each coefficient, and its width at each point; in brackets that where columns fill their bounds."""
     names = dict.fromkeys(coef.name for point in points for coef in point.intervals)
-    columns = [{coef.name: _cells(coef)[0] for coef in point.intervals} for point in points]
+    columns = [{coef.name: _both(coef) for coef in point.intervals} for point in points]
     return [[name, *(column.get(name, "") for column in columns)] for name in names]
 
 
@@ -265,6 +265,12 @@ def _cells(coef: Width) -> tuple[str, str, str, str]:
         return "cannot say", "", unsaid, best
     compared = math.isfinite(coef.plain) and coef.plain > 0  # which a fit without privacy may not say either
     return f"{coef.width:.3g}", f"{coef.width / coef.plain:.2g}" if compared else "", unsaid, best
+
+
+def _both(coef: Width) -> str:
+    """The width of one coefficient, and in brackets what it is where columns fill their bounds."""
+    width, *_, best = _cells(coef)
+    return f"{width} ({best})" if best else width
 
 
 def _words(coef: Width) -> str:

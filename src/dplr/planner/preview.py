@@ -130,7 +130,9 @@ def preview(facts: PublicFacts, eps: float, planned: ReleasePlan | None = None) 
     if facts.n_rows is None or facts.public is not None or facts.features is not None or math.isinf(eps):
         return None
     facts = facts.at(eps)
-    names = facts.n_features if facts.layout is None else facts.layout.names
+    if (layout := facts.layout) is not None:  # without columns that the bounds do not name
+        facts = replace(facts, n_features=len(layout.columns), columns=layout.features if layout.named else None)
+    names = facts.n_features if layout is None else layout.names
     classes = None if facts.classes is None else len(facts.classes)
     key = (
         facts.loss, facts.mechanism, facts.delta, facts.bounds, names, facts.fit_intercept, facts.l2, facts.aim,

@@ -25,6 +25,7 @@ from dplr.fitting.intake import InMemory, raw_rows
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.release import FitInput, FittedRelease, release
 from dplr.fitting.units import UnitDeclaration
+from dplr.inference.intervals import ends_alone
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms import FunctionalMechanism
 from dplr.mechanisms.protocol import MechanismLike, Tabled, chosen_columns
@@ -34,7 +35,6 @@ from dplr.planner.population import MadeUp, NotebookView, Population, halves, re
 from dplr.problem.losses import SQUARED
 from dplr.rows import LabelRule, as_target, predictors
 from dplr.summary.equations import equations_of
-from dplr.summary.subject import ends_of
 
 _ENTRIES = 2_000_000  # numbers of one simulated table: a second of noisy gradient descent
 _SCORED = 10_000  # rows that are scored
@@ -193,9 +193,9 @@ class Simulator:
         chosen, equations = equations_of(record, readings, self.names, labels, chosen_columns(mechanism))
         every = []
         for equation in equations:
-            low, high = ends_of(equation, level, False, None).T
+            ends = ends_alone(equation.reading, equation.contrasts, level, False, equation.bounds(None))
             widths = np.full(len(self.names) + 1, math.nan)
-            widths[list(chosen.coordinates)] = high - low
+            widths[list(chosen.coordinates)] = ends.high - ends.low
             every.append(widths)
         return every
 
