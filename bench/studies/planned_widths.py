@@ -20,7 +20,7 @@ import numpy as np
 import dplr
 from bench.studies.default_coverage import Population, acs, adult
 from dplr.bounds.kinds import Numeric
-from dplr.planner.laws import TRIANGLE, is_flag
+from dplr.planner.laws import TRIANGLE
 
 CELLS = ((1.0, 1e-6), (3.0, 1e-6), (10.0, 1e-6))
 FITS = 20
@@ -54,7 +54,7 @@ def even(table: Population) -> dplr.Assumptions:
     levels = {name: column.levels for name, column in named.items() if not isinstance(column, Numeric)}
     shares = {name: [1 / len(each)] * len(each) for name, each in levels.items()}
     return dplr.Assumptions(
-        shares=shares, spread={name: (0.5, TRIANGLE) for name, column in named.items() if is_flag(column)}
+        shares=shares, spread={name: (0.5, TRIANGLE) for name, column in named.items() if isinstance(column, Numeric)}
     )
 
 

@@ -4,7 +4,6 @@ import csv
 import inspect
 import io
 import math
-import types
 from dataclasses import replace
 
 import numpy as np
@@ -12,10 +11,10 @@ import pandas as pd
 import pytest
 
 import dplr
-from dplr.estimators._base import PrivateLinearModel
 from dplr.fitting.facts import public_facts
-from dplr.planner import Facts
-from dplr.planner.simulation import simulator
+from dplr.fitting.release import release
+from dplr.planner import Facts, simulation
+from dplr.planner.simulation import Simulator, simulator
 from dplr.planner.sweep import counts_of, deltas_of, levels_of
 from dplr.utility._planned import excess_risk_of
 from own_losses import own_log_cosh, own_logistic
@@ -90,13 +89,12 @@ def test_errors_without_a_model_are_roots_of_mean_squares():
         assert reference.baseline == pytest.approx(math.sqrt(np.mean((held - y.mean()) ** 2)), rel=1e-12)
 
 
-def test_noise_is_the_variance_over_fits_and_distance_is_from_the_fit_without_privacy():
+def test_noise_is_the_variance_over_fits_and_distance_is_from_the_fit_without_privacy(monkeypatch):
     simulated = simulator(facts_of(NUMBER, "linear", n_rows=800), FEW)
     (reference, _) = simulated.references(800)
-    fits = [
-        types.SimpleNamespace(coef_=reference.coef[0] + away, predict=lambda X: np.full(len(X), 500.0))
-        for away in ([3.0, -1.0], [5.0, -1.0])
-    ]
+    monkeypatch.setattr(simulation, "in_units", lambda away: (reference.coef + away, np.zeros(1)))
+    monkeypatch.setattr(Simulator, "_predicted", lambda self, away, X: np.full(len(X), 500.0))
+    fits = [np.array([3.0, -1.0]), np.array([5.0, -1.0])]
     result = simulated._result(fits, 0, 800)
     np.testing.assert_allclose(result.noise, [2, 0], atol=1e-9)
     np.testing.assert_allclose(result.distance, [17, 1], rtol=1e-9)
@@ -158,16 +156,15 @@ def test_a_shift_of_all_levels_is_not_noise():
 )
 def test_simulated_fits_have_the_plan_that_they_stand_for(bounds, options, monkeypatch):
     seen = []
-    real = PrivateLinearModel._fit_many
-    monkeypatch.setattr(PrivateLinearModel, "_fit_many", lambda *given: seen.append(real(*given)) or seen[-1])
+    monkeypatch.setattr(simulation, "release", lambda *given: seen.append(release(*given)) or seen[-1])
     options = {"mechanism": "objective"} | options
     (point,) = curve_of(bounds, **options).points
     planned = dplr.plan(bounds=bounds, n_rows=800, eps=0.5, **options)
-    private = [est for fits in seen for est in fits if est.eps == 0.5]
+    private = [done.statement for fits in seen for done in fits if done.statement.eps == 0.5]
     assert len(private) == FEW.tables * FEW.fits
-    for est in private:
-        assert list(est.privacy_.released.values()) == list(planned.released.values())  # names may hold labels
-        assert est.privacy_.guarantee == planned.statement.guarantee
+    for statement in private:
+        assert list(statement.released.values()) == list(planned.released.values())  # names may hold labels
+        assert statement.guarantee == planned.statement.guarantee
     assert point.noise == {name: block.deviation for name, block in planned.released.items()}
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import dplr
-from dplr.estimators._base import PrivateLinearModel
+from dplr.fitting.intake import raw_rows
+from dplr.planner import simulation
 
 FACTS = {"n_rows": 4000, "eps": [0.5], "delta": [0.0], "n_features": 3, "mechanism": "fm"}
 
@@ -31,11 +32,15 @@ def test_without_a_mean_weight_half_of_the_maximum_is_assumed():
 
 def test_persons_of_a_plan_are_simulated_as_persons(monkeypatch):
     seen = []
-    original = PrivateLinearModel._fit_many
-    monkeypatch.setattr(PrivateLinearModel, "_fit_many", lambda *given: seen.append(given[-1]) or original(*given))
+
+    def recorded(*given, **more):
+        seen.append(raw_rows(*given, **more))
+        return seen[-1]
+
+    monkeypatch.setattr(simulation, "raw_rows", recorded)
     _, curve = distance(person="id", assume=dplr.Assumptions(tables=2))
     assert "every person has one row, which counts whole" in curve.assumptions
-    assert all(np.array_equal(ids, np.arange(4000)) for ids in seen)
+    assert all(np.array_equal(data.ids, np.arange(4000)) for data in seen)
     assert seen
 
 

@@ -27,14 +27,23 @@ def curve_of(*settings):
                  assumptions=("columns are independent",), declared=(), fits=4)  # fmt: skip
 
 
-def test_shares_of_fits_that_cannot_say_are_one_or_a_range():
-    assert not warning_of(widths_of(age=0.0, rare=0.49))
-    one = warning_of(widths_of(age=0.0, rare=0.75))
-    assert one.startswith("Cannot say in 75% of fits: rare. ")
-    same = warning_of(widths_of(age=0.75, rare=0.75))
-    assert same.startswith("Cannot say in 75% of fits: age, rare. ")
-    several = warning_of(widths_of(age=1.0, rare=0.5, sex=0.2))
-    assert several.startswith("Cannot say in 50% to 100% of fits: age, rare. ")
+def lines_of(**unsaid):
+    """Lines that so many fits of narrow columns, and of columns that fill their bounds, do not tell."""
+    return tuple(Width(name, 3.0, 1.5, narrow, 1.0, filled) for name, (narrow, filled) in unsaid.items())
+
+
+def test_a_line_is_promised_only_where_narrow_columns_tell_it_and_else_said_to_be_doubtful_or_silent():
+    assert not warning_of(lines_of(age=(0.0, 0.0), rare=(0.1, 0.0)))
+    doubtful = warning_of(lines_of(age=(0.0, 0.0), rare=(0.25, 0.0)))
+    assert doubtful.startswith("May say nothing: rare. Such lines speak if columns fill their bounds, and not if these")
+    both = warning_of(lines_of(age=(1.0, 1.0), rare=(1.0, 0.5), sex=(0.5, 0.2), size=(0.0, 0.0)))
+    assert both.startswith("Expected to say nothing, even where columns fill their bounds: age and rare. May say")
+    assert "nothing: sex. " in both
+    assert both.endswith("larger eps or more rows. The release is paid for either way.")
+    advised = warning_of(lines_of(rare=(1.0, 0.0)), "At eps = 2 it would.")
+    assert advised.endswith("At eps = 2 it would. The release is paid for either way.")
+    many = warning_of(lines_of(**{f"c{k}": (1.0, 0.0) for k in range(12)}))
+    assert "c6, c7 and 4 more. " in many
 
 
 def test_a_line_has_the_width_its_ratio_and_the_share_that_cannot_say():
@@ -42,6 +51,13 @@ def test_a_line_has_the_width_its_ratio_and_the_share_that_cannot_say():
     assert lines[1:4] == [
         "  age   3, 2 times that without privacy",
         "  rare  3, 2 times that without privacy; 25% of fits cannot say",
+        "  gone  cannot say",
+    ]
+    known = Width("age", 3.0, math.inf, 0.0, 1.5, 0.0), Width("rare", math.inf, 1.5, 1.0, 2.0, 0.0)
+    gone = Width("gone", math.inf, 1.5, 1.0, math.inf, 1.0)
+    assert str(curve_of((1.0, (*known, gone)))).splitlines()[1:4] == [
+        "  age   3; 1.5 where columns fill their bounds",  # without privacy it cannot say: nothing is "0 times" that
+        "  rare  cannot say; 2 where columns fill their bounds",
         "  gone  cannot say",
     ]
     assert lines[-1] == "Assumed: columns are independent."
@@ -52,7 +68,11 @@ def test_a_table_names_the_setting_that_cannot_say_and_every_assumption_once():
     heads, line, *below = str(table).splitlines()[1:]
     assert heads.strip() == "2,000 rows, eps 0.5  2,000 rows, eps 2"
     assert line.split() == ["age", "cannot", "say", "3"]
-    assert below[0].startswith("2,000 rows, eps 0.5: Cannot say in 100% of fits: age. ")
+    known = (Width("age", math.inf, 1.5, 1.0, 2.0, 0.0),)
+    title, _, best, *_ = str(curve_of((0.5, known), (2.0, known))).splitlines()
+    assert title.endswith("(in brackets: where columns fill their bounds)")
+    assert best.split() == ["age", "cannot", "say", "(2)", "cannot", "say", "(2)"]
+    assert below[0].startswith("2,000 rows, eps 0.5: May say nothing: age. ")
     assert below[1:] == ["Assumed: columns are independent."]
 
 

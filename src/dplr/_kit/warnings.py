@@ -60,9 +60,10 @@ class DataWarning(UserWarning):
 
 
 class UtilityWarning(UserWarning):
-    """The noise is too large for the rows: the model will probably be no better than none.
+    """The noise is too large for the rows: the model will probably be no better than none, or lines say nothing.
 
-    It is given before eps is spent.
+    It is given before eps is spent. Of a fit with ``aim="coefficients"`` it names the lines of the table that may be
+    silent, and one change that would make lines speak, by a simulation.
 
     Privacy
     -------

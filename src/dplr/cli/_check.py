@@ -54,8 +54,8 @@ def check(
     otherwise, bounds in other units than the data, and bounds that are the extremes of the data; of persons their
     number, their rows and ids that look alike, and weights above their cap.
 
-    With --eps it also says which lines of the table of coefficients a fit with this eps, --delta, --mechanism and --aim
-    will probably be silent about, from the bounds and the number of records (or persons) alone.
+    With --eps it also says which lines of the table of coefficients of a fit with this eps, --delta, --mechanism and
+    --aim may say nothing, from the bounds and the number of records (or persons) alone.
 
     What it prints is NOT private: it is for whoever may see the data. Correct units and spelling by it. Bounds that you
     change by what it shows come from the data, and void the guarantee.

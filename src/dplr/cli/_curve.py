@@ -30,10 +30,10 @@ def curve_options(function: Function) -> Function:
         click.option("--target-spread", type=float, help="Simulation: guessed standard deviation of a numeric "
             "target, in parts of its range; 0.2 by default."),
         click.option("--spread", multiple=True, metavar="NAME=[MEAN,]DEVIATION", help="Simulation: public deviation of "
-            "a number, in parts of its range; triangular, 0.2, by default. May be repeated."),
+            "a number, in parts of its range; 0.2 by default, and 0.03 with --intervals. May be repeated."),
         click.option("--shares", multiple=True, metavar="NAME=SHARE[,SHARE...]", help="Simulation: public shares of "
-            "all levels in their order, of some as LEVEL:SHARE, or of a flag; as 1, 1/2, 1/3 and so on by default. "
-            "May be repeated."),
+            "all levels in their order, of some as LEVEL:SHARE, or of a flag; as 1, 1/2, 1/3 and so on by default, "
+            "and rare with --intervals. May be repeated."),
         click.option("--sample", type=EXISTING, help="Simulation: public rows that the private ones are like; tables "
             "are drawn from them. Needs --target."),
         click.option("--positive", type=SHARE, help="Simulation: guessed share of the second of two labels; 0.5 by "
@@ -47,7 +47,7 @@ def curve_options(function: Function) -> Function:
         click.option("--target-error", type=float, help="The same for an expected error: share of wrong answers, or "
             "root mean squared error of a number."),
         click.option("--intervals", is_flag=True, help="Simulate fits, and say how wide confidence intervals will be, "
-            "and which coefficients the table will be silent about. With --target-width NAME=WIDTH: the smallest eps, "
+            "and which coefficients the table may be silent about. With --target-width NAME=WIDTH: the smallest eps, "
             "or the fewest rows, for intervals of this width."),
         click.option("--several-eps", metavar="EPS,EPS...", help="With --intervals, in place of --eps: a table."),
         click.option("--several-rows", metavar="N,N...", help="With --intervals, in place of --n-rows: a table."),

@@ -89,9 +89,10 @@ def fit(
     dplr fit people.csv.gz --delimiter ';' --decimal , --target income --bounds census.toml --eps 0.8 -o model.json
     unzip -p people.zip | dplr fit - --target income --bounds census.toml --eps 0.8 -o model.json
 
-    With --aim coefficients the command says before it pays which lines of the table will probably be silent, and
-    refuses a fit where all of them will be. A simulation says so, from the bounds and the number of records alone; with
-    --public there is none. It takes a few seconds, and a minute or two for a hundred coefficients.
+    With --aim coefficients the command says before it pays which lines of the table may say nothing, and what would
+    make lines speak. It refuses a fit where all of them would be silent even if columns fill their bounds. A simulation
+    says so, from the bounds and the number of records alone; with --public there is none. It takes a second or two, and
+    a minute for a hundred coefficients.
 
     Each run draws new noise and spends eps again, even if you throw its model away: running until a model looks good
     is many releases. Run `dplr plan` first, which costs nothing.

@@ -50,6 +50,7 @@ from dplr.mechanisms import check_mechanism
 from dplr.mechanisms.automatic import AUTO
 from dplr.mechanisms.protocol import MechanismLike
 from dplr.noise import Source, source_of
+from dplr.planner.preview import warn_of_silence
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.fit import History
 from dplr.problem.losses import Loss
@@ -118,8 +119,6 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
     ledger: LedgerLike = None
     rng: int | None = None
     progress: bool = False
-
-    _made_up = False  # whether rows are a simulation's: no promise is made, and fewer rows may stand for many
 
     def refit(
         self,
@@ -247,12 +246,12 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
         check_other_rows(self.public, X)
         data = self._taken_apart(X, y, bounds, callers, sample_weight, person)
         ready = self._ready(data, y, bounds, levels, callers, streamed)
-        if not self._made_up:
-            check_promise(levels, ready.facts)
+        check_promise(levels, ready.facts)
         self._name_columns(ready.facts)
         track = bars if self.progress else silent
         planned = {eps: ready.facts.planned(eps) for eps in dict.fromkeys(levels)}
         warn_of_noise(plan.outlook for plan in planned.values())
+        warn_of_silence(ready.facts, planned)
         plans = [planned[eps] for eps in levels]
         for eps, plan in planned.items():
             self._check_file(ledger, ready, eps, plan)

@@ -35,6 +35,7 @@ from dplr.ledger.handle import as_ledger
 from dplr.ledger.keeping import Keeping
 from dplr.noise import Source
 from dplr.noise.splits import part_sizes, secret_parts, split_source, split_words
+from dplr.planner.preview import warn_of_silence
 from dplr.privacy.composition import exact
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.statement import EVALUATION
@@ -105,6 +106,7 @@ def _released(estimator: Any, parts: _Parts) -> tuple[Any, BaseException | None]
     estimator._name_columns(ready.facts)
     plan = ready.facts.planned(estimator.eps).drawn_from(source)
     warn_of_noise([plan.outlook])
+    warn_of_silence(ready.facts, {estimator.eps: plan})
     model = estimator._of(blank(ready, plan), ready)
     evaluation = planned(
         scorer_of(model, None, None, False), ready.memory.y, parts.sizes[0], beside(plan.statement.guarantee),

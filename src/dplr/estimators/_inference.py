@@ -17,25 +17,14 @@ from dplr.estimators._heading import drowned, facts_of, notes_of_target, table_w
 from dplr.estimators._tests import Tests
 from dplr.fitting.aims import full_factors
 from dplr.fitting.release import Record
-from dplr.inference.reading import Reading
 from dplr.mechanisms.protocol import Refitting, Tabled, chosen_columns
 from dplr.privacy.words import alarms
 from dplr.problem.geometry import GRID
 from dplr.summary.clipped import clippings
-from dplr.summary.columns import (
-    Chosen,
-    choose,
-    compared_with,
-    effect_unit,
-    groups_of,
-    narrowed,
-    null_directions,
-    parts_of_curves,
-    positions,
-    user_units,
-)  # fmt: skip
+from dplr.summary.columns import compared_with, groups_of, parts_of_curves, positions
 from dplr.summary.ends import Ends
-from dplr.summary.subject import Equation, Subject, all_ends, notes_of, summarise
+from dplr.summary.equations import equations_of
+from dplr.summary.subject import Subject, all_ends, notes_of, summarise
 from dplr.summary.table import Summary
 
 _SEARCHED = ("The model was chosen among several on the same rows; the intervals do not count that.",)
@@ -243,11 +232,11 @@ class Inference(Tests, Banded):
                 )
             rule = "with persons" if clustered else f'with mechanism="{mechanism.about.name}"'
             raise ValueError(sentence("columns", f"must be None {rule}", columns, remedy))
-        robust = any(reading.robust for reading in readings)  # which a smaller model would lose
-        same = mechanism.whole or clustered or (kept is None and robust)
-        selection = choose(names, prep.layout, prep.geometry.intercept > 0, kept, narrowed(prep))
+        robust = any(reading.robust for reading in readings)
+        labels = [str(label) for label in fitted.classes_.tolist()] if len(readings) > 1 else [""]
+        selection, equations = equations_of(record, readings, names, labels, kept)
         return Subject(
-            equations=_equations(fitted, record, same, readings, selection),
+            equations=equations,
             names=selection.names,
             references=selection.references,
             title=title_of(fitted),
@@ -297,25 +286,3 @@ def within(names: Sequence[str], places: Sequence[int], kept: Sequence[int]) -> 
     if missing:
         raise ValueError(sentence("columns", "must be columns of this model", ", ".join(missing), "It was refitted."))
     return tuple(places)
-
-
-def _equations(
-    fitted: Any, record: Record, same: bool, readings: Sequence[Reading], selection: Chosen
-) -> list[Equation]:
-    """The equations of the table; `same` ones lack no coefficient but those that other ones make up for."""
-    labels = [str(label) for label in fitted.classes_.tolist()] if len(readings) > 1 else [""]
-    keep = np.array(selection.coordinates, np.intp)
-    layout, columns = record.prep.layout, keep[keep < record.prep.geometry.d]
-    indicators = np.zeros(len(columns), bool) if layout is None else np.array(layout.indicators)[columns]
-    equations = []
-    for label, reading in zip(labels, readings, strict=True):
-        units, added = user_units(record.prep, reading)
-        if len(keep) == len(reading.vector):
-            small = reading
-        elif same:
-            small = reading.referenced(keep, null_directions(record.prep, keep))
-        else:
-            small = reading.subset(keep)
-        unit = effect_unit(record.prep, reading.estimand)
-        equations.append(Equation.of(label, small, units[np.ix_(keep, keep)], added[keep], indicators, unit))
-    return equations

@@ -172,8 +172,9 @@ def plan_curve(
         power of ten far below 1/n_rows.
     intervals : bool, default=False
         Whether the confidence intervals of coefficients are simulated too: their expected widths, with privacy and
-        without, and which most fits will not bound. `eps`, `n_rows` and `delta` then have no usual values beside them,
-        ``mechanism="auto"`` stands for what a fit takes, and the mechanism must release what intervals need.
+        without, and which may be unsaid; of narrow columns, and of columns that fill their bounds. `eps`, `n_rows` and
+        `delta` then have no usual values beside them, ``mechanism="auto"`` stands for what a fit takes, and the
+        mechanism must release what intervals need.
     assume : dplr.Assumptions or None, default=None
         What a simulation assumes of the rows; None for the defaults of `Assumptions`.
     progress : bool, default=False
@@ -250,8 +251,8 @@ def plan_target(
         The distance of coefficients from those without privacy: a mapping of their names to widths in the
         user's units, or a number for the root mean square over columns, each across its bounds.
     interval : mapping or None, default=None
-        Names of coefficients and the widths that their confidence intervals shall have at most, in the user's units;
-        the mechanism must release what intervals need.
+        Names of coefficients and the widths that their confidence intervals shall have at most, in the user's units,
+        of narrow columns unless `assume` says what columns are like. The mechanism must release what intervals need.
     eps : float or None, default=None
         Privacy loss, above 0, where the fewest rows are wanted.
     n_rows : int or None, default=None

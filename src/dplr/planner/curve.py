@@ -6,6 +6,7 @@ import csv
 import io
 import os
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -233,9 +234,9 @@ class Curve:
         -------
         Draws a simulation and public facts: no private row was read for it.
         """
-        from dplr.plots import plot_curve
-
-        return plot_curve(self, ax, delta=delta, n_rows=n_rows)
+        # Pictures stand above: they are loaded where one is drawn.
+        picture: Axes = import_module("dplr.plots").plot_curve(self, ax, delta=delta, n_rows=n_rows)
+        return picture
 
     @property
     def _title(self) -> str:

@@ -7,10 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dplr._kit import markup
+from dplr.planner.laws import NARROW
 from dplr.summary.columns import INTERCEPT
 
 LEVEL = 0.95
 SILENT = 0.5  # share of fits from which on a coefficient is expected to be unsaid
+# The largest share of fits of narrow columns in which a coefficient that is announced to be told is not.
+PROMISED = 0.1
+_NAMED = 8  # coefficients in a sentence
+_REMEDY = "Merge rare levels, leave columns out, or take tighter bounds, a larger eps or more rows."
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +27,15 @@ class Width:
     name : str
         Name of the coefficient.
     width : float
-        Median width over simulated fits, in the user's units; infinite where most of them cannot say.
+        Median width over simulated fits of narrow columns, in the user's units; infinite where most of them cannot say.
     plain : float
         Median width of the same fits without privacy.
     unsaid : float
         Share of the simulated fits whose release does not bound the coefficient, in [0, 1].
+    best : float
+        Median width where columns fill their bounds.
+    best_unsaid : float
+        Share of these fits whose release does not bound the coefficient.
 
     Privacy
     -------
@@ -50,6 +59,8 @@ class Width:
     width: float
     plain: float
     unsaid: float
+    best: float = math.nan
+    best_unsaid: float = math.nan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,35 +142,53 @@ class Point:
 
     @property
     def silent(self) -> tuple[str, ...]:
-        """Coefficients that most fits will not bound, a tuple of str: the table will say nothing of them."""
+        """Coefficients that most fits of narrow columns will not bound, a tuple of str."""
         return tuple(coef.name for coef in silent_of(self.intervals))
 
     @property
     def all_silent(self) -> bool:
-        """Whether most fits will bound no coefficient of a column: the table will say nothing."""
+        """Whether most fits will bound no coefficient of a column, even where columns fill their bounds."""
         return bool(self.intervals) and all_silent(self.intervals)
 
 
 def silent_of(coefficients: Iterable[Width]) -> list[Width]:
-    """Those that most fits will not bound."""
+    """Those that most fits of narrow columns will not bound."""
     return [coef for coef in coefficients if coef.unsaid >= SILENT]
 
 
 def all_silent(coefficients: Iterable[Width]) -> bool:
-    """Whether most fits will bound no coefficient of a column: the table will say nothing."""
-    return all(coef.unsaid >= SILENT for coef in coefficients if coef.name != INTERCEPT)
+    """Whether most fits will bound no coefficient of a column, even where columns fill their bounds."""
+    return all(coef.best_unsaid >= SILENT for coef in coefficients if coef.name != INTERCEPT)
 
 
-def warning_of(coefficients: Iterable[Width]) -> str:
-    """The sentence on coefficients that will be unsaid; empty where there are none."""
-    silent = silent_of(coefficients)
-    if not silent:
-        return ""
-    shares = [coef.unsaid for coef in silent]
-    share = f"{shares[0]:.0%}" if min(shares) == max(shares) else f"{min(shares):.0%} to {max(shares):.0%}"
-    names = ", ".join(coef.name for coef in silent)
-    remedy = "Merge rare levels, leave columns out, or take a larger eps or more rows"
-    return f"Cannot say in {share} of fits: {names}. {remedy}: the release is paid for either way."
+def announced(coefficients: Iterable[Width]) -> tuple[list[str], list[str]]:
+    """Names of coefficients that will be unsaid whatever columns are like, and of those that may be."""
+    unsure = [coef for coef in coefficients if coef.unsaid > PROMISED]
+    silent = [coef.name for coef in unsure if coef.best_unsaid >= SILENT]
+    return silent, [coef.name for coef in unsure if not coef.best_unsaid >= SILENT]
+
+
+def warning_of(coefficients: Iterable[Width], advice: str = "") -> str:
+    """The sentences on lines that will or may say nothing, and an advice; empty where all are expected to speak."""
+    silent, doubtful = announced(coefficients)
+    words = []
+    if silent:
+        words.append(f"Expected to say nothing, even where columns fill their bounds: {listed(silent)}.")
+    if doubtful:
+        words.append(
+            f"May say nothing: {listed(doubtful)}. Such lines speak if columns fill their bounds, and not if these are "
+            f"narrow: numbers with a deviation of {NARROW:.0%} of their bounds, rare flags and levels."
+        )
+    if words:
+        words += [advice or _REMEDY, "The release is paid for either way."]
+    return " ".join(words)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence, the first of many."""
+    more = len(names) - _NAMED
+    *first, last = names if more <= 1 else [*names[:_NAMED], f"{more} more"]
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def text_of(points: Sequence[Point], fits: int, assumptions: Iterable[str]) -> str:
@@ -183,7 +212,7 @@ def html_of(points: Sequence[Point], fits: int, assumptions: Iterable[str]) -> t
     if len(points) > 1:
         head, rows = ["", *_heads(points)], _rows(points)
     else:
-        head = ["", "width", "times that without privacy", "of fits cannot say"]
+        head = ["", "width", "times that without privacy", "of fits cannot say", "where columns fill their bounds"]
         rows = [[coef.name, *_cells(coef)] for coef in points[0].intervals]
     return (
         markup.paragraph(f"{_title(points, fits)}."),
@@ -196,7 +225,7 @@ def html_of(points: Sequence[Point], fits: int, assumptions: Iterable[str]) -> t
 def _title(points: Sequence[Point], fits: int) -> str:
     title = f"Expected width of {100 * LEVEL:g} % intervals, median of {fits} simulated fits"
     if len(points) > 1:
-        return title
+        return f"{title} (in brackets: where columns fill their bounds)"
     (point,) = points
     return f"{title} (eps = {point.eps:g}, {point.n_rows:,} rows)"
 
@@ -209,9 +238,9 @@ def _heads(points: Sequence[Point]) -> list[str]:
 
 
 def _rows(points: Sequence[Point]) -> list[list[str]]:
-    """The name of each coefficient, and its width at each point."""
+    """The name of each coefficient, and its width at each point; in brackets that where columns fill their bounds."""
     names = dict.fromkeys(coef.name for point in points for coef in point.intervals)
-    columns = [{coef.name: _cells(coef)[0] for coef in point.intervals} for point in points]
+    columns = [{coef.name: _both(coef) for coef in point.intervals} for point in points]
     return [[name, *(column.get(name, "") for column in columns)] for name in names]
 
 
@@ -227,16 +256,27 @@ def _notes(points: Sequence[Point], assumptions: Iterable[str]) -> list[str]:
     return [*merged, *(f"Assumed: {fact}." for fact in assumptions)]
 
 
-def _cells(coef: Width) -> tuple[str, str, str]:
-    """The width of one coefficient, its ratio to that without privacy, and how often there is none."""
+def _cells(coef: Width) -> tuple[str, str, str, str]:
+    """The width of one coefficient, its ratio to that without privacy, how often there is none, and the best width."""
+    unsaid = f"{coef.unsaid:.0%}" if coef.unsaid > 0 else ""
+    best = "cannot say" if coef.best_unsaid >= SILENT else f"{coef.best:.3g}"
+    best = "" if math.isnan(coef.best_unsaid) or coef.best == coef.width else best
     if not math.isfinite(coef.width):
-        return "cannot say", "", f"{coef.unsaid:.0%}"
-    return f"{coef.width:.3g}", f"{coef.width / coef.plain:.2g}", f"{coef.unsaid:.0%}" if coef.unsaid > 0 else ""
+        return "cannot say", "", unsaid, best
+    compared = math.isfinite(coef.plain) and coef.plain > 0  # which a fit without privacy may not say either
+    return f"{coef.width:.3g}", f"{coef.width / coef.plain:.2g}" if compared else "", unsaid, best
+
+
+def _both(coef: Width) -> str:
+    """The width of one coefficient, and in brackets what it is where columns fill their bounds."""
+    width, *_, best = _cells(coef)
+    return f"{width} ({best})" if best else width
 
 
 def _words(coef: Width) -> str:
-    """The width of one coefficient, and how often there is none."""
-    width, ratio, unsaid = _cells(coef)
-    if not ratio:
-        return width
-    return f"{width}, {ratio} times that without privacy" + (f"; {unsaid} of fits cannot say" if unsaid else "")
+    """The width of one coefficient, how often there is none, and what it is where columns fill their bounds."""
+    width, ratio, unsaid, best = _cells(coef)
+    words = [f"{width}, {ratio} times that without privacy" if ratio else width]
+    words += [f"{unsaid} of fits cannot say"] if unsaid and math.isfinite(coef.width) else []
+    words += [f"{best} where columns fill their bounds"] if best else []
+    return "; ".join(words)

@@ -22,7 +22,7 @@ from dplr.bounds.kinds import INDICATOR, Bins, Column, Levels, Numeric, middle
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.pretraining import PublicData, read_public
 from dplr.planner.assumptions import Assumptions
-from dplr.planner.laws import INVERSES, TRIANGLE, ColumnLaw, laws_of, sentences
+from dplr.planner.laws import INVERSES, NARROW, TRIANGLE, ColumnLaw, laws_of, sentences
 from dplr.rows import resolve_labels
 
 Matrix = NDArray[np.float64]
@@ -59,6 +59,7 @@ class MadeUp:
     assume : signal, shares, spreads, and seed.
     features : names of the columns; None for their places.
     counts : whether the target is a count.
+    narrow : whether columns of which nothing is assumed are narrow; else they fill their bounds.
     """
 
     columns: tuple[Column, ...] | None
@@ -68,6 +69,7 @@ class MadeUp:
     assume: Assumptions
     features: tuple[str, ...] | None = None
     counts: bool = False
+    narrow: bool = False
 
     def __post_init__(self) -> None:
         """Refuse assumptions about columns that there are not."""
@@ -79,12 +81,17 @@ class MadeUp:
     @cached_property
     def laws(self) -> tuple[ColumnLaw, ...]:
         """The law of each column."""
-        return laws_of(self.columns or (), self._names, self.assume)
+        return laws_of(self.columns or (), self._names, self.assume, self.narrow)
 
     @property
     def _names(self) -> tuple[str, ...]:
         columns = self.columns or ()
         return tuple(f"column {j}" for j in range(len(columns))) if self.features is None else self.features
+
+    @property
+    def _of_ball(self) -> float:
+        """The deviation of each number of narrow rows in the unit ball: at most that of rows all over it."""
+        return min(1 / math.sqrt(self.n_features + 2), 2 * NARROW)
 
     @property
     def _spread(self) -> float:
@@ -96,6 +103,8 @@ class MadeUp:
         """The assumptions as sentences."""
         if self.columns is None:
             rows = ["rows are spread evenly over the unit ball"]
+            if self.narrow:
+                rows = [f"every number of a row has a deviation of {self._of_ball:.2g} within the unit ball"]
         else:
             rows = sentences(self.laws, self._names)
             if any(column.missing is not None for column in self.columns):
@@ -123,7 +132,8 @@ class MadeUp:
         if self.columns is None:
             X = rng.normal(size=(n, self.n_features))
             X *= (rng.random(n) ** (1 / self.n_features) / np.linalg.norm(X, axis=1))[:, np.newaxis]
-            return X, X * math.sqrt(self.n_features + 2)
+            parts = X * math.sqrt(self.n_features + 2)
+            return parts * self._of_ball if self.narrow else X, parts
         X, parts = np.empty((n, len(self.columns))), np.empty((n, len(self.columns)))
         for j, (column, law) in enumerate(zip(self.columns, self.laws, strict=True)):
             X[:, j], parts[:, j] = law.values(rng, n)

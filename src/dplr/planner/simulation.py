@@ -6,27 +6,35 @@ without any change of the model. Such coefficients are compared after the mean o
 
 from __future__ import annotations
 
+import contextlib
 import math
-import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dplr._kit.progress import silent
 from dplr._kit.validation import sentence
+from dplr._kit.warnings import DataWarning, PrivacyWarning, UtilityWarning, muted
 from dplr.bounds import Bounds
 from dplr.bounds.coding import coded_bounds
-from dplr.bounds.declared import with_numbers
+from dplr.bounds.declared import codebook_of, with_numbers
+from dplr.fitting.intake import InMemory, raw_rows
 from dplr.fitting.planning import PublicFacts
+from dplr.fitting.release import FitInput, FittedRelease, release
+from dplr.fitting.units import UnitDeclaration
+from dplr.inference.intervals import ends_alone
+from dplr.ledger.budget import NullLedger
 from dplr.mechanisms import FunctionalMechanism
-from dplr.mechanisms.protocol import MechanismLike
+from dplr.mechanisms.protocol import MechanismLike, Tabled, chosen_columns
+from dplr.noise import Source
 from dplr.planner.assumptions import Assumptions
 from dplr.planner.population import MadeUp, NotebookView, Population, halves, read_sample
-from dplr.privacy.guarantees import Neighbouring
-from dplr.problem.losses import LOSSES, SQUARED, Loss
-from dplr.summary.columns import INTERCEPT
+from dplr.problem.losses import SQUARED
+from dplr.rows import LabelRule, as_target, predictors
+from dplr.summary.equations import equations_of
 
 _ENTRIES = 2_000_000  # numbers of one simulated table: a second of noisy gradient descent
 _SCORED = 10_000  # rows that are scored
@@ -72,19 +80,19 @@ class Simulator:
     ----------
     facts : of the plan, whose bounds, labels and options all fits have.
     assume : what is assumed beside them.
-    options : of `estimator_of`, without mechanism, eps and delta.
+    narrow : whether columns of which nothing is assumed are narrow; else they fill their bounds.
     """
 
     facts: PublicFacts
     assume: Assumptions
-    options: Mapping[str, Any]
+    narrow: bool = False
     _references: dict[tuple[int, int], Reference] = field(default_factory=dict)
     _tables: dict[tuple[int, int], tuple[NotebookView, NotebookView]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Read the bounds and the sample, if any; no fit yet."""
         self.population: Population
-        self._bounds, self.population, self._public = _prepared(self.facts, self.assume)
+        self._bounds, self.population, self._public = _prepared(self.facts, self.assume, self.narrow)
 
     @property
     def width(self) -> int:
@@ -150,17 +158,18 @@ class Simulator:
 
         A fit has a further knot where a range of its own narrowed the line of a curve.
         """
-        rows, widths = self.rows_for(n_rows), []
-        for number in range(self.assume.tables):
-            (X, y), _ = self._table(number, rows)
-            repeated = [eps] * (self.assume.fits if math.isfinite(eps) else 1)
-            for est in self._fit(X, y, mechanism, repeated, delta, number):
-                intervals = est.conf_int(level)
-                models = [intervals] if isinstance(next(iter(intervals.values())), tuple) else intervals.values()
-                names = (*est.coef_names_, INTERCEPT)
-                ends_of = [[ends[names[place]] for place in places] for ends in models]
-                widths.append(np.mean([[high - low for low, high in ends] for ends in ends_of], axis=0))
-        return np.array(widths)
+        plan = mechanism, eps, delta, n_rows, level, places
+        return np.array([widths for number in range(self.assume.tables) for widths in self.table_widths(number, *plan)])
+
+    def table_widths(
+        self, number: int, mechanism: MechanismLike, eps: float, delta: float, n_rows: int, level: float,
+        places: Sequence[int],
+    ) -> list[NDArray[np.float64]]:  # fmt: skip
+        """The same of each fit of one table."""
+        (X, y), _ = self._table(number, self.rows_for(n_rows))
+        repeated = [eps] * (self.assume.fits if math.isfinite(eps) else 1)
+        done = self._fit(X, y, mechanism, repeated, delta, number)
+        return [np.mean([of_model[list(places)] for of_model in self._widths(fit, level)], axis=0) for fit in done]
 
     def references(self, n_rows: int) -> list[Reference]:
         """The errors on each table without privacy."""
@@ -175,26 +184,53 @@ class Simulator:
             self._tables[number, rows] = self.population.table(number, rows, _SCORED)
         return self._tables[number, rows]
 
+    def _widths(self, done: FittedRelease, level: float) -> list[NDArray[np.float64]]:
+        """Widths of the intervals of each model, by the place of the coefficient; infinite where it cannot say."""
+        record, mechanism = done.record, done.record.mechanism
+        assert isinstance(mechanism, Tabled)
+        readings = mechanism.readings(record.plan, record.parts, done.coefs)
+        labels = [str(label) for label in range(len(readings))]
+        chosen, equations = equations_of(record, readings, self.names, labels, chosen_columns(mechanism))
+        every = []
+        for equation in equations:
+            ends = ends_alone(equation.reading, equation.contrasts, level, False, equation.bounds(None))
+            widths = np.full(len(self.names) + 1, math.nan)
+            widths[list(chosen.coordinates)] = ends.high - ends.low
+            every.append(widths)
+        return every
+
     def _reference(self, number: int, rows: int) -> Reference:
         if (number, rows) not in self._references:
             (X, y), (test_rows, targets) = self._table(number, rows)
             # the squared loss has no bound on its slope, which "none" needs
             mechanism = FunctionalMechanism(ranges="off") if self.facts.loss == SQUARED else "none"
             plain = {"public": None, "aim": "prediction"}
-            (est,) = self._fit(X, y, mechanism, [math.inf], 0.0, number, **plain)
+            (done,) = self._fit(X, y, mechanism, [math.inf], 0.0, number, **plain)
             guess = np.bincount(y).argmax() if self.facts.loss.classification else y.mean()
-            coef = self._identified(np.atleast_2d(np.asarray(est.coef_, np.float64)))
-            reference = Reference(self._error(est.predict(test_rows), targets), self._error(guess, targets), coef)
+            coef = self._identified(in_units(done)[0])
+            reference = Reference(
+                self._error(self._predicted(done, test_rows), targets), self._error(guess, targets), coef
+            )
             self._references[number, rows] = reference
         return self._references[number, rows]
 
-    def _result(self, fits: Sequence[Any], number: int, rows: int) -> TableResult:
+    def _result(self, fits: Sequence[FittedRelease], number: int, rows: int) -> TableResult:
         _, (test_rows, targets) = self._table(number, rows)
-        coefs = self._identified(np.array([np.atleast_2d(est.coef_) for est in fits], np.float64))
+        coefs = self._identified(np.array([in_units(done)[0] for done in fits], np.float64))
         away = coefs - self._reference(number, rows).coef
         noise = coefs.var(axis=0, ddof=1) if len(fits) > 1 else np.full(coefs.shape[1:], math.nan)
-        error = float(np.mean([self._error(est.predict(test_rows), targets) for est in fits]))
+        error = float(np.mean([self._error(self._predicted(done, test_rows), targets) for done in fits]))
         return TableResult(error, noise.mean(axis=0), (away**2).mean(axis=(0, 1)))
+
+    def _predicted(self, done: FittedRelease, X: NDArray[np.float64]) -> NDArray[Any]:
+        """Numbers, or positions of labels, as the fitted estimator predicts them."""
+        prep, (coef, intercept) = done.record.prep, in_units(done)
+        with quiet():
+            rows = prep.counted(X if prep.layout is None or prep.layout.plain else predictors(X, prep.layout))
+        if len(coef) > 1:
+            return np.asarray((rows @ coef.T + intercept).argmax(axis=1))
+        margins = rows @ coef[0] + intercept[0]
+        return (margins > 0).astype(np.intp) if self.facts.loss.classification else prep.predicted(margins)
 
     def _identified(self, coefs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Coefficients (..., n_columns), those of a block less their mean where every level has one."""
@@ -213,43 +249,52 @@ class Simulator:
 
     def _fit(
         self, X: Any, y: Any, mechanism: MechanismLike, levels: Sequence[float], delta: float, number: int, **plain: Any
-    ) -> list[Any]:
-        """Fits with noise from a seed: simulated rows need no protection."""
-        from dplr.estimators import estimator_of
-
-        options = {**self.options, "bounds": self._bounds, "public": self._public, **plain}
-        classes = [0, 1] if self.facts.loss.classification and self._bounds is None else None
-        if self.facts.neighbouring == Neighbouring.ADD_REMOVE:
-            options["n_rows"] = len(y)  # the public reference is what was planned for
-        unit = self.facts.unit
+    ) -> list[FittedRelease]:
+        """Fits with noise from a seed: simulated rows need no protection, and no promise is made."""
+        unit, bounds = self.facts.unit, self._bounds
         ids = None if unit.person is None else np.arange(len(y))
         weights = None if unit.weight_max is None else np.full(len(y), self._weight)
         if unit.weight_max is not None:
-            options["bounds"] = with_numbers(options["bounds"], 1, unit.weight_max)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # of seeds, of eps, of what is clipped
-            seed = self.assume.seed * self.assume.tables + number
-            model = estimator_of(
-                _model_of(self.facts), classes, None, eps=levels[0], mechanism=mechanism, delta=delta, rng=seed,
-                **options,
-            )  # fmt: skip
-            model._made_up = True
-            return list(model._fit_many(X, y, levels, weights, ids))
+            bounds = with_numbers(bounds, 1, unit.weight_max)
+        target = as_target(y)
+        intake, codes = InMemory(X, target), {}
+        if self.facts.loss.classification:
+            declared = [0, 1] if self._bounds is None else self._bounds.target_classes()
+            intake = intake.labelled(LabelRule(declared), target)
+            assert intake.labels is not None
+            codes = {"classes": intake.labels.classes.tolist(), "label_codes": intake.labels.codes}
+        with quiet():
+            data = raw_rows(X, UnitDeclaration.of(None, bounds), bounds, weights, ids, y=y)
+            intake, unit = intake.counted(data, None, self.facts.loss)
+            # The reference of add_remove is what was planned for.
+            shape = {"n_rows": len(y), "columns": None, "bounds": codebook_of(bounds), "unit": unit, **codes}
+            options = {"mechanism": mechanism, "delta": delta, "public": self._public, **plain}
+            facts = replace(self.facts, **shape, **options, curves=None, public_columns=None)
+            planned = {eps: facts.planned(eps) for eps in dict.fromkeys(levels)}
+            source = Source(self.assume.seed * self.assume.tables + number)
+            plans = [planned[eps] for eps in levels]
+            return release(FitInput(intake, facts, None), plans, NullLedger(), source, silent)
 
 
-def simulator(facts: PublicFacts, assume: Assumptions) -> Simulator:
-    """A simulator of fits with these facts."""
-    options: dict[str, Any] = {"fit_intercept": facts.fit_intercept, "l2": facts.l2}
-    options |= {"neighbouring": facts.neighbouring, "aim": facts.aim}
-    return Simulator(facts, assume, options)
+def in_units(done: FittedRelease) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Coefficients (models, columns) and intercepts of a release in the user's units."""
+    models = [done.record.prep.to_user_units(coef) for coef in done.coefs]
+    return np.array([coef for coef, _ in models]), np.array([intercept for _, intercept in models])
 
 
-def _model_of(facts: PublicFacts) -> str | Loss:
-    """The name of the model for `estimator_of`; a loss of the user's own stands for itself."""
-    return next((name for name, loss in LOSSES.items() if loss == facts.loss), facts.loss)
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Without warnings of eps, of what is clipped, and of levels that are unknown."""
+    with muted(PrivacyWarning), muted(DataWarning), muted(UtilityWarning):
+        yield
 
 
-def _prepared(facts: PublicFacts, assume: Assumptions) -> tuple[Bounds | None, Population, Any]:
+def simulator(facts: PublicFacts, assume: Assumptions, narrow: bool = False) -> Simulator:
+    """A simulator of fits with these facts, of columns that fill their bounds or are narrow."""
+    return Simulator(facts, assume, narrow)
+
+
+def _prepared(facts: PublicFacts, assume: Assumptions, narrow: bool) -> tuple[Bounds | None, Population, Any]:
     """Coded bounds, where rows come from, and where fits start."""
     count = len(facts.classes) if facts.classes is not None else 2
     count = count if facts.loss.classification else 0
@@ -259,7 +304,8 @@ def _prepared(facts: PublicFacts, assume: Assumptions) -> tuple[Bounds | None, P
     if facts.public is None:
         columns = None if facts.layout is None else facts.layout.columns
         features = None if facts.layout is None else facts.layout.features
-        made_up = MadeUp(columns, facts.n_features, count, target, assume, features, facts.loss.link == "log")
+        counts = facts.loss.link == "log"
+        made_up = MadeUp(columns, facts.n_features, count, target, assume, features, counts, narrow)
         return bounds, made_up if sample is None else sample, None
     if _is_data(facts):
         start, rest = halves(read_sample(facts.public, facts, assume.seed, "public"))  # type: ignore[arg-type]

@@ -89,11 +89,13 @@ def curve_of(
         facts = replace(smallest, delta=facts.delta, n_rows=facts.n_rows)
     points: list[Point] = []
     simulated = simulator(facts, assume)
+    measure = Measure.of(simulated) if intervals else None
     cells = [(count, delta) for count in counts for delta in deltas]
     for count, delta in track(cells, "simulated settings"):
-        points += _points(simulated, levels, delta, count, intervals)
+        points += _points(simulated, levels, delta, count, measure)
     assumptions = simulated.assumed
-    if intervals:
+    if measure is not None:
+        assumptions = (*measure.simulated.assumed, *_otherwise(measure))
         assumptions += tuple(
             f"tables of {simulated.rows_for(count):,} rows stand for {count:,}, so the intervals will be narrower"
             for count in counts
@@ -101,8 +103,8 @@ def curve_of(
         )
         if len(points) == 1:
             (point,) = points
-            measure = Measure(replace(simulated.facts, delta=point.delta), simulated)
-            points = [replace(point, merged=measure.merged(point.eps, point.n_rows, point.intervals))]
+            one = replace(measure, facts=replace(facts, delta=point.delta))
+            points = [replace(point, merged=one.merged(point.eps, point.n_rows, point.intervals))]
     classification = facts.loss.classification
     return Curve(
         points=tuple(points),
@@ -117,6 +119,12 @@ def curve_of(
     )
 
 
+def _otherwise(measure: Measure) -> list[str]:
+    """What the best case assumes of columns, where it is another one."""
+    best, worst = measure.filling.assumed, measure.simulated.assumed
+    return [f"where columns fill their bounds, {fact}" for fact in best if fact not in worst]
+
+
 def _kind(loss: Loss) -> str:
     """The public model with this loss; of a user's own, what it is about."""
     return next(
@@ -126,12 +134,15 @@ def _kind(loss: Loss) -> str:
 
 
 def _points(
-    simulated: Simulator, levels: Sequence[float], delta: float, count: int, intervals: bool
+    simulated: Simulator, levels: Sequence[float], delta: float, count: int, measure: Measure | None
 ) -> Iterable[Point]:
     """One delta and one number of rows: each mechanism at every eps at which it has a plan."""
     facts = replace(simulated.facts, delta=delta, n_rows=count)
-    measure = Measure(facts, simulated)
-    plans = _plans_of_intervals(measure, levels, count) if intervals else list(_plans(facts, levels))
+    if measure is None:
+        plans = list(_plans(facts, levels))
+    else:
+        measure = replace(measure, facts=facts)
+        plans = _plans_of_intervals(measure, levels, count)
     references = simulated.references(count)
     classes = 0 if facts.classes is None else len(facts.classes)
     for mechanism, planned in plans:
@@ -146,7 +157,7 @@ def _points(
                 noise={block: release.deviation for block, release in plan.released.items()},
                 excess_risk=excess_risk_of(plan) if classes in (0, 2) and facts.loss.classification else None,
                 simulated_rows=simulated.rows_for(count),
-                intervals=measure.at(eps, count) if intervals else (),
+                intervals=() if measure is None else measure.at(eps, count),
                 **summary(tables, references),
             )
 

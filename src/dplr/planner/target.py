@@ -243,7 +243,7 @@ class Bisection(Question):
         return max(coef.width / self.goals[coef.name] for coef in widths if coef.name in self.goals)
 
     def _at(self, value: float) -> Widths:
-        return self.measure.at(*self.pair(value))
+        return self.measure.at(*self.pair(value), best=False)
 
     def _meeting(self, value: float) -> Widths | None:
         """The widths here where they meet the target; with too few rows or too small an eps there may be no plan."""
@@ -257,12 +257,16 @@ class Bisection(Question):
     def _met(self, widths: Widths) -> bool:
         return all(coef.width <= self.goals[coef.name] for coef in widths if coef.name in self.goals)
 
-    def _unreached(self, value: float, widths: Widths) -> str:
+    def _unreached(self, value: float, reached: Widths) -> str:
         """Why no value was enough, and what to do."""
         tried = f"an eps of up to {value:g}" if self.eps is None else f"up to {int(value):,} rows"
-        missing = [coef for coef in widths if coef.name in self.goals and coef.width > self.goals[coef.name]]
-        got = ", ".join(f"{coef.name} {coef.width:.3g} ({coef.plain:.3g} without privacy)" for coef in missing)
+        missing = [coef for coef in reached if coef.name in self.goals and coef.width > self.goals[coef.name]]
+        widths = [f"{coef.width:.3g}" if math.isfinite(coef.width) else "cannot say" for coef in missing]
+        pairs = zip(missing, widths, strict=True)
+        got = ", ".join(f"{coef.name} {width} ({coef.plain:.3g} without privacy)" for coef, width in pairs)
         remedy = f"Ask for wider ones, or give more {self.lever}."
+        if self.measure.simulated is not self.measure.filling:
+            remedy += " Columns are taken as narrow within their bounds: Assumptions(spread=..., shares=...) says more."
         if self.eps is not None:
             remedy += " Assumptions(rows=...) simulates more rows."
         return sentence("interval", f"must be reached with {tried}", got, remedy)

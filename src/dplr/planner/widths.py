@@ -1,4 +1,4 @@
-"""How wide the confidence intervals of a plan will be, by simulation."""
+"""How wide the confidence intervals of a plan will be, and which lines of its table will say nothing, by simulation."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dplr._kit.validation import capital, sentence
 from dplr.fitting.one_vs_rest import ReleasePlan
@@ -28,28 +29,44 @@ class Measure:
     Attributes
     ----------
     facts : of the plan; it takes the place of their number of rows.
-    simulated : where fits come from: all have the same columns.
+    simulated : where fits of narrow columns come from; all have the same coefficients.
+    filling : where those of columns that fill their bounds come from; the same where rows are drawn from public ones.
     """
 
     facts: PublicFacts
     simulated: Simulator
+    filling: Simulator
+
+    @classmethod
+    def of(cls, filling: Simulator) -> Measure:
+        """The measure of the plan of a simulator of columns that fill their bounds."""
+        made_up = isinstance(filling.population, MadeUp)
+        narrow = simulator(filling.facts, filling.assume, narrow=True) if made_up else filling
+        return cls(filling.facts, narrow, filling)
 
     def names(self, eps: float, n_rows: int) -> tuple[str, ...]:
         """Names of the coefficients that a fit here has."""
         return self._selection(self.planned(eps, n_rows)).names
 
-    def at(self, eps: float, n_rows: int, plainly: bool = True) -> Widths:
-        """Simulate fits of the plan, and `plainly` without privacy too, and take the medians of their intervals."""
-        planned, simulated = self.planned(eps, n_rows), self.simulated
+    def at(self, eps: float, n_rows: int, best: bool = True) -> Widths:
+        """Simulate fits of the plan, with and without privacy, and take the medians of their intervals.
+
+        With `best` those of columns that fill their bounds too.
+        """
+        planned = self.planned(eps, n_rows)
         selection = self._selection(planned)
-        shown = LEVEL, selection.coordinates
-        widths = simulated.interval_widths(planned.mechanism, eps, self.facts.delta, n_rows, *shown)
-        plain = np.full_like(widths, math.nan)
-        if plainly:
-            plain = simulated.interval_widths(planned.mechanism, math.inf, self.facts.delta, n_rows, *shown)
-        medians, plains, unsaid = np.median(widths, axis=0), np.median(plain, axis=0), np.mean(np.isinf(widths), axis=0)
-        columns = zip(selection.names, medians.tolist(), plains.tolist(), unsaid.tolist(), strict=True)
-        return tuple(Width(*column) for column in columns)
+        asked = planned.mechanism, eps, self.facts.delta, n_rows, LEVEL, selection.coordinates
+        plain = planned.mechanism, math.inf, *asked[2:]
+        widths = self.simulated.interval_widths(*asked)
+        filled = np.full_like(widths, math.nan)
+        if best:
+            filled = widths if self.filling is self.simulated else self.filling.interval_widths(*asked)
+        medians = (np.median(of_fits, axis=0) for of_fits in (widths, self.simulated.interval_widths(*plain), filled))
+        columns = zip(selection.names, *medians, _unsaid(widths), _unsaid(filled), strict=True)
+        return tuple(
+            Width(name, float(width), float(without), float(unsaid), float(best_width), float(best_unsaid))
+            for name, width, without, best_width, unsaid, best_unsaid in columns
+        )
 
     def merged(self, eps: float, n_rows: int, widths: Widths) -> Widths:
         """Widths of the silent levels of each column as if they were merged into one: of bounds where they are."""
@@ -59,7 +76,7 @@ class Measure:
         if coarse is None:
             return ()
         facts, assume, names = coarse
-        coarser = Measure(facts, simulator(facts, assume)).at(eps, n_rows)
+        coarser = Measure.of(simulator(facts, assume)).at(eps, n_rows)
         return tuple(coef for coef in coarser if coef.name in names)
 
     def planned(self, eps: float, n_rows: int) -> ReleasePlan:
@@ -78,18 +95,11 @@ class Measure:
         return choose(self.simulated.names, self.facts.layout, self.facts.fit_intercept, kept)
 
 
+def _unsaid(widths: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Which share of fits does not bound each coefficient; nan where none was simulated."""
+    return np.where(np.isnan(widths).all(axis=0), math.nan, np.isinf(widths).mean(axis=0))
+
+
 def measure_of(facts: PublicFacts, eps: float, n_rows: int, assume: Assumptions) -> Measure:
     """The measure of a plan, with the curves that it has at this eps."""
-    facts = replace(facts, n_rows=n_rows).at(eps)
-    return Measure(facts, simulator(facts, assume))
-
-
-def silence_of(facts: PublicFacts, eps: float, n_rows: int, assume: Assumptions) -> Widths | None:
-    """Which coefficients most fits will not bound, without the widths of fits without privacy: a short simulation.
-
-    None where the release has no intervals.
-    """
-    planned = replace(facts, n_rows=n_rows).planned(eps)
-    if math.isinf(eps) or planned.mechanism.lacks_intervals(planned.plan):
-        return None
-    return measure_of(facts, eps, n_rows, replace(assume, fits=1)).at(eps, n_rows, plainly=False)
+    return Measure.of(simulator(replace(facts, n_rows=n_rows).at(eps), assume))

@@ -407,10 +407,10 @@ def _warnings(subject: Subject, equation: Equation) -> list[str]:
         remedy = f"declare reference= for {', '.join(subject.full)}: products with all levels cannot be told apart"
     alone = len(largest) == 1 and (subject.against[largest[0]] or names.endswith(" is missing"))
     which = f"{names} alone, which hardly occurs beside this noise" if alone else f"a combination of {names}"
-    found_weak = (
-        f"{_of(equation)}The weakest direction, {which}, is {weakest:.2g} deviations of the noise long; 6 are ample."
-    )
-    return [f"{found_weak} To learn more, {remedy}."]
+    length = f"is {weakest:.2g} deviations of the noise long; 6 are ample"
+    if not weakest >= 1:  # below 0 as likely as not, where there is nothing but noise
+        length = "is lost in the noise"
+    return [f"{_of(equation)}The weakest direction, {which}, {length}. To learn more, {remedy}."]
 
 
 def _of(equation: Equation) -> str:
