@@ -48,5 +48,7 @@ def _people(features, n, rng):
             columns[name] = rng.integers(known["lower"], known["upper"] + 1, n)
     married = columns["marital_status"] == "Married-civ-spouse"
     score = 0.5 * columns["education_num"] + 2 * married - 7 + rng.logistic(0, 1, n)
+    # As on Adult itself, so that a table has the same order.
+    score += 0.04 * (columns["age"] - 53) + (columns["sex"] == "Male") - 0.5 + 0.012 * (columns["hours_per_week"] - 50)
     columns["income_gt_50k"] = (score > 0).astype(int)
     return columns
