@@ -18,7 +18,11 @@ class PoissonRegressor(PrivateRegressor):
     The logarithm of the rate is a linear function of the columns. The likelihood is that of Poisson's law for rates up
     to the upper bound of the target, and linear in the log-rate beyond: no rate above the largest count is worth more.
     With an intercept the ridge pulls towards the rate that lies an eighth of the way from the smallest to the largest
-    count, so the unit of the counts does not matter.
+    count, so the unit of the counts does not matter. Over the rows of the fit predictions add up to the counts, up to
+    noise: `"objective"` and `"output"` take back what their default ridge adds. Where noise may move the sum by more
+    than about 5 %, `summary` says by how much.
+
+    For rates pass counts / exposure as y and the exposure as `sample_weight`, with `Bounds(..., weight_max=)`.
 
     Parameters
     ----------

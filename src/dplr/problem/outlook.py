@@ -1,10 +1,16 @@
-"""The expected effect of noise on a fit, by public facts alone: an estimate, calibrated by bench/studies/drowned.py."""
+"""The expected effect of noise on a fit: an estimate, calibrated by bench/studies/drowned.py.
+
+By public facts alone, and for the sum of fitted counts by released coefficients too.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dplr.problem.geometry import Geometry
 from dplr.problem.problem import Problem
@@ -20,6 +26,9 @@ _LABELS, _NUMBERS = 0.2, 0.12
 CURVED, _CURVED_NUMBERS = 0.005, 0.035
 # Residuals of numbers scaled to [-1, 1]: a slope that is cut below it bends fewer rows.
 _RESIDUAL = 0.4
+# Deviations of the noise by which sums of fitted counts were off at most, on made-up rows; and the part of them from
+# which on a table says so.
+_TOTAL_DEVIATIONS, _TOTAL_SAID = 7.0, 0.05
 
 
 class GradientNoise(NamedTuple):
@@ -146,6 +155,40 @@ def outlook_of(problem: Problem, noise: GradientNoise | None, eps: float) -> Out
         factor = 1 + total * (_LABELS if loss.classification else 1.0) * middle / noise.ridge
     ratio = noise.deviation / (total * signal) * wide * factor
     return Outlook(ratio, eps, problem.n_rows, problem.unit.many, loss.classification)
+
+
+def middle_rate(problem: Problem, coef: NDArray[np.float64]) -> float:
+    """About the mean of the fitted rates of counts, in half-ranges of the target, from scaled coefficients.
+
+    That of rows in the middle of their columns, which vary by a third of the variance of columns that fill their range.
+    """
+    loss, geometry = problem.loss, problem.geometry
+    assert loss.knots is not None
+    width = np.square(coef[: geometry.d] * geometry.sizes[: geometry.d]).sum() / 3
+    log_rate = (coef[-1] * geometry.intercept if geometry.intercept else 0.0) + width / 4
+    return float(np.interp(log_rate, loss.knots.places, loss.knots.values) - loss.knots.values[0])
+
+
+def total_words(problem: Problem, noise: GradientNoise | None, coef: NDArray[np.float64]) -> tuple[str, ...]:
+    """A sentence on how far the sum of fitted counts may be from that of the counts; () for at most 5 %.
+
+    At the minimum of a sum objective both sums agree up to the noise of the gradient along the constant. Noise that is
+    added to the coefficients moves every rate, and the ridge before it is the larger.
+    """
+    iota, total = problem.geometry.intercept, problem.reference_total
+    if problem.loss.link != "log" or not iota or not total or noise is None or not noise.deviation:
+        return ()
+    rates = max(total * middle_rate(problem, coef), 1e-300)
+    off = _TOTAL_DEVIATIONS * noise.deviation / (iota * rates)
+    if noise.ridge:
+        start = problem.w0[-1] if problem.w0 else 0.0
+        moved = noise.deviation / noise.ridge * problem.geometry.row_norm
+        off = max(off, _TOTAL_DEVIATIONS * moved, noise.ridge * abs(float(coef[-1]) - start) / (iota * rates))
+    if off <= _TOTAL_SAID:
+        return ()
+    size = f"{100 * off:.2g} % more or less than" if off < 1 else "several times, or a small part of,"
+    remedy = f"A smaller upper bound of the target, a larger eps, or more {problem.unit.many} help."
+    return (f"Predicted counts may add up to {size} those observed: noise is large beside the mean count. {remedy}",)
 
 
 def _mean_squares(geometry: Geometry) -> list[float]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dplr._kit.progress import Track, silent
 from dplr._kit.validation import check_choice, check_positive, sentence
 from dplr.mechanisms.perturbation import ABOUT_OUTPUT, minimisation
-from dplr.mechanisms.perturbation.ridge import output_ridge, slope_cut
+from dplr.mechanisms.perturbation.ridge import output_ridge, pull_words, slope_cut, without_pull
 from dplr.mechanisms.protocol import NOISES, RANGES, Description, Mechanism, instead
 from dplr.noise import Source
 from dplr.privacy import sensitivity
@@ -176,6 +176,10 @@ class OutputPerturbation(Mechanism):
         block = statement.released["coef"]
         return block.deviation if block.scale and self.projection is None else None
 
+    def solution(self, problem: Problem, eps: float) -> tuple[str, ...]:
+        """Return what becomes of the intercept of counts."""
+        return () if self.projection is not None else pull_words(problem, eps)
+
     def lacks_intervals(self, plan: Plan) -> str:
         """The ridge that the noise asks for is too large for the coefficients to be near those without one."""
         return f"its ridge pulls the coefficients by an amount that it does not release{instead(plan)}"
@@ -216,4 +220,6 @@ class OutputPerturbation(Mechanism):
             coef = minimisation.noisy(minimum, block.grid, units)
         if self.projection is not None:
             coef = coef * min(1.0, self.projection / max(float(np.linalg.norm(coef)), 1e-300))
+        elif block.scale:
+            coef = without_pull(minimisation.to_grid(coef, block.grid), plan.problem, plan.settings.ridge)
         return Fit(minimisation.to_grid(coef, block.grid), plan.statement, {})
