@@ -7,17 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from dplr.estimators._totals import total_words
 from dplr.fitting.outlook import expected
 from dplr.fitting.release import Record
 from dplr.mechanisms import SHORTHANDS
-from dplr.mechanisms.protocol import Tabled
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.statement import PrivacyStatement
 from dplr.privacy.unit import Unit
 from dplr.privacy.words import alarms, delta_number
 from dplr.problem.losses import Loss
-from dplr.problem.outlook import total_words
 from dplr.summary.released import Coefficients, released_table
 from dplr.summary.render import SUM
 from dplr.summary.table import Summary
@@ -89,18 +88,10 @@ def target_of(fitted: Any) -> str:
 
 
 def drowned(fitted: Any) -> tuple[str, ...]:
-    """The advice of a table where noise drowns the fit, or the sum of its counts; empty where it does not."""
+    """The advice of a table where noise drowns the fit, or the sum of its predictions; empty where it does not."""
     record: Record = fitted._record
-    mechanism, plan = record.mechanism, record.plan
-    if plan.problem.loss.link == "log":
-        coef = np.array(record.prep.from_user_units(fitted.coef_, float(fitted.intercept_)))
-        noise = mechanism.gradient_noise(plan)
-        equation = mechanism.equation_noise(plan) if isinstance(mechanism, Tabled) else None
-        if noise is not None and equation is not None:  # noise on the Hessian moves the last step
-            noise = noise._replace(deviation=max(equation))
-        return total_words(plan.problem, noise, coef)
-    outlook = expected(mechanism, plan, fitted.privacy_.eps)
-    return (str(outlook),) if outlook is not None and outlook.drowned else ()
+    outlook = expected(record.mechanism, record.plan, fitted.privacy_.eps)
+    return (str(outlook),) if outlook is not None and outlook.drowned else total_words(fitted)
 
 
 def table_without(fitted: Any, obstacle: str, notes: tuple[str, ...]) -> Summary:

@@ -169,26 +169,56 @@ def middle_rate(problem: Problem, coef: NDArray[np.float64]) -> float:
     return float(np.interp(log_rate, loss.knots.places, loss.knots.values) - loss.knots.values[0])
 
 
-def total_words(problem: Problem, noise: GradientNoise | None, coef: NDArray[np.float64]) -> tuple[str, ...]:
-    """A sentence on how far the sum of fitted counts may be from that of the counts; () for at most 5 %.
+@dataclass(frozen=True, slots=True)
+class Total:
+    """Mean predictions beside the mean of the target, in probabilities or half-ranges of the target.
 
-    At the minimum of a sum objective both sums agree up to the noise of the gradient along the constant. Noise that is
-    added to the coefficients moves every rate, and the ridge before it is the larger.
+    Attributes
+    ----------
+    predicted : the mean prediction.
+    observed : about the mean of the target.
+    deviation : of the noise of their difference.
+    pull : what a ridge may add to it.
     """
-    iota, total = problem.geometry.intercept, problem.reference_total
-    if problem.loss.link != "log" or not iota or not total or noise is None or not noise.deviation:
-        return ()
-    rates = max(total * middle_rate(problem, coef), 1e-300)
-    off = _TOTAL_DEVIATIONS * noise.deviation / (iota * rates)
-    if noise.ridge:
-        start = problem.w0[-1] if problem.w0 else 0.0
+
+    predicted: float
+    observed: float
+    deviation: float
+    pull: float = 0.0
+
+    @classmethod
+    def behind(cls, problem: Problem, noise: GradientNoise, coef: NDArray[np.float64], mean: float) -> Total:
+        """That of a minimum of a sum objective: both sums agree up to the noise of the gradient along the constant.
+
+        Noise that is added to the coefficients moves every prediction, and the ridge before it is the larger.
+        """
+        iota, total = problem.geometry.intercept, problem.reference_total or math.inf
+        if not noise.ridge:
+            return cls(mean, mean, noise.deviation / (iota * total))
         moved = noise.deviation / noise.ridge * problem.geometry.row_norm
-        off = max(off, _TOTAL_DEVIATIONS * moved, noise.ridge * abs(float(coef[-1]) - start) / (iota * rates))
-    if off <= _TOTAL_SAID:
-        return ()
-    size = f"{100 * off:.2g} % more or less than" if off < 1 else "several times, or a small part of,"
-    remedy = f"A smaller upper bound of the target, a larger eps, or more {problem.unit.many} help."
-    return (f"Predicted counts may add up to {size} those observed: noise is large beside the mean count. {remedy}",)
+        slope = 1.0 if problem.loss.link == "identity" else mean
+        start = problem.w0[-1] if problem.w0 else 0.0
+        return cls(mean, mean, moved * slope, noise.ridge * abs(float(coef[-1]) - start) / (iota * total))
+
+    def words(self, problem: Problem) -> tuple[str, ...]:
+        """A sentence on how far the sum of predictions may be off; () for at most 5 %."""
+        apart = abs(self.predicted - self.observed) + _TOTAL_DEVIATIONS * self.deviation + self.pull
+        off = apart / max(abs(self.observed), 1e-300)
+        if off <= _TOTAL_SAID:
+            return ()
+        size = f"{100 * off:.2g} % more or less than" if off < 1 else "several times, or a small part of,"
+        loss = problem.loss
+        what = "probabilities" if loss.classification else "counts" if loss.link == "log" else "values"
+        those = "the labels" if loss.classification else "those"
+        if abs(self.predicted - self.observed) > apart / 2:
+            why = "the model is fitted to an approximation of the loss, or pulled by a ridge"
+            remedy = 'mechanism="objective" helps.'
+        else:
+            why = "noise is large beside their mean"
+            remedy = f"A larger eps, or more {problem.unit.many} help."
+            if not loss.classification:
+                remedy = f"A smaller upper bound of the target, a larger eps, or more {problem.unit.many} help."
+        return (f"Predicted {what} may add up to {size} {those} observed: {why}. {remedy}",)
 
 
 def _mean_squares(geometry: Geometry) -> list[float]:

@@ -1,4 +1,4 @@
-"""Fitted counts add up to the counts, or the table says by how much they may not."""
+"""Predictions add up to the targets, or the table says by how much they may not."""
 
 import math
 import re
@@ -9,10 +9,10 @@ import pytest
 
 import dplr
 from dplr.mechanisms.perturbation.ridge import gauge_ridges, without_pull
-from dplr.problem.outlook import GradientNoise, total_words
+from dplr.problem.outlook import GradientNoise, Total, middle_rate
 
 MECHANISMS = [("auto", 0.0), ("objective", 1e-6), ("output", 0.0), ("output", 1e-6), ("auto", 1e-6), ("score", 1e-6)]
-SAID = r"Predicted counts may add up to (?:([0-9.]+) % more or less than|several times, or a small part of,)"
+SAID = r"Predicted (counts|values|probabilities) may add up to (?:([0-9.e+]+) % more|several times, or a small part of,)"
 
 
 def made(rate, n, seed):
@@ -34,7 +34,7 @@ def said_of(est):
     found = re.search(SAID, " ".join(est.summary().advice))
     if found is None:
         return 0.05
-    return math.inf if found[1] is None else float(found[1]) / 100
+    return math.inf if found[2] is None else float(found[2]) / 100
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -108,14 +108,60 @@ def test_the_ridge_of_counts_costs_at_most_a_third_of_eps(eps, relation):
     assert ridges[-1] <= ridges[0]
 
 
+def words_of(problem, noise, coef):
+    return Total.behind(problem, noise, coef, middle_rate(problem, coef)).words(problem)
+
+
 def test_a_table_speaks_of_sums_only_where_noise_may_move_them():
     problem, coef = plan_of().problem, np.zeros(4)
-    assert total_words(problem, GradientNoise(1.0), coef) == ()
-    (words,) = total_words(problem, GradientNoise(20.0), coef)
-    assert re.search(SAID, words)[1] == "11"
-    (words,) = total_words(problem, GradientNoise(1.0), coef - [0, 0, 0, 20.0])
+    assert words_of(problem, GradientNoise(1.0), coef) == ()
+    (words,) = words_of(problem, GradientNoise(20.0), coef)
+    assert re.search(SAID, words)[2] == "11"
+    (words,) = words_of(problem, GradientNoise(1.0), coef - [0, 0, 0, 20.0])
     assert "several times" in words
-    (words,) = total_words(problem, GradientNoise(1.0, ridge=50.0), coef)  # behind the ridge it moves every rate
-    assert float(re.search(SAID, words)[1]) == pytest.approx(14, rel=0.5)
-    assert total_words(plan_of(model="linear").problem, GradientNoise(1e3), coef) == ()
-    assert total_words(problem, None, coef) == ()
+    (words,) = words_of(problem, GradientNoise(1.0, ridge=50.0), coef)  # behind the ridge it moves every rate
+    assert float(re.search(SAID, words)[2]) == pytest.approx(14, rel=0.5)
+
+
+MODELS = {
+    "labels": (dplr.LogisticRegression, (0, 1), lambda rng, m: rng.random(len(m)) < 1 / (1 + np.exp(1 - m))),
+    "rare labels": (dplr.LogisticRegression, (0, 1), lambda rng, m: rng.random(len(m)) < 1 / (1 + np.exp(3.5 - m))),
+    "numbers": (dplr.LinearRegression, (0, 100), lambda rng, m: 30 + 10 * m + rng.normal(0, 5, len(m))),
+    "low numbers": (dplr.LinearRegression, (0, 100), lambda rng, m: 4 + m + rng.gamma(1, 3, len(m))),
+    "robust": (dplr.HuberRegressor, (0, 100), lambda rng, m: 20 + m + rng.gamma(1, 3, len(m))),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("spread", [0.06, 0.3])
+@pytest.mark.parametrize(
+    ("kind", "mechanism", "delta"),
+    [(kind, "fm", 0.0) for kind in MODELS if kind != "robust"]
+    + [(kind, "objective", 0.0) for kind in MODELS]
+    + [(kind, "output", 0.0) for kind in MODELS]
+    + [(kind, "ngd", 1e-6) for kind in MODELS]
+    + [(kind, "score", 1e-6) for kind in ("labels", "rare labels", "robust")],
+)
+def test_predictions_of_every_model_add_up_or_the_table_says_how_far_they_may_be_off(kind, mechanism, delta, spread):
+    model, target, draw = MODELS[kind]
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        X = np.clip(rng.normal(0.5, spread, (10_000, 3)), 0, 1)
+        y = np.clip(draw(rng, X @ [1.0, -1.0, 2.0] - 1) * 1.0, *target)
+        est = model(eps=1.0, delta=delta, mechanism=mechanism, bounds=dplr.Bounds([(0, 1)] * 3, target=target))
+        est.fit(X, y)
+        predicted = est.predict_proba(X)[:, 1] if "labels" in kind else est.predict(X)
+        assert abs(float(predicted.sum() / y.sum()) - 1) <= said_of(est)
+
+
+def test_nothing_is_said_of_sums_without_a_meaning():
+    """A target on both sides of 0, labels without probabilities, and three labels."""
+    rng = np.random.default_rng(0)
+    X = rng.random((300, 2))
+    y = X[:, 0] - 0.5
+    bounds = dplr.Bounds([(0, 1)] * 2, target=(-1, 1))
+    assert said_of(dplr.LinearRegression(eps=0.5, mechanism="fm", bounds=bounds).fit(X, y)) == 0.05
+    labels = dplr.Bounds([(0, 1)] * 2)
+    assert said_of(dplr.HuberSVC(eps=0.5, bounds=labels).fit(X, y > 0)) == 0.05
+    three = dplr.LogisticRegression(eps=0.5, classes=[0, 1, 2], bounds=labels)
+    assert said_of(three.fit(X, rng.integers(0, 3, 300))) == 0.05
