@@ -12,7 +12,9 @@ from dplr.mechanisms.perturbation.ridge import gauge_ridges, without_pull
 from dplr.problem.outlook import GradientNoise, Total, middle_rate
 
 MECHANISMS = [("auto", 0.0), ("objective", 1e-6), ("output", 0.0), ("output", 1e-6), ("auto", 1e-6), ("score", 1e-6)]
-SAID = r"Predicted (counts|values|probabilities) may add up to (?:([0-9.e+]+) % more|several times, or a small part of,)"
+SAID = (
+    r"Predicted (counts|values|probabilities) may add up to (?:([0-9.e+]+) % more|several times, or a small part of,)"
+)
 
 
 def made(rate, n, seed):

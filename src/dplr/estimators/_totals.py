@@ -11,7 +11,8 @@ from scipy import special
 
 from dplr.fitting.release import Record
 from dplr.mechanisms.noisy_gd.spec import NoisyGradientDescent
-from dplr.mechanisms.protocol import Mechanism, Refitting, Tabled
+from dplr.mechanisms.protocol import Mechanism, Refitting
+from dplr.mechanisms.score.spec import ScoreRelease
 from dplr.problem.outlook import GradientNoise, Total, middle_rate
 
 # How much more a sum of predictions of a descent was off than the noise of the mean of all steps, on made-up rows.
@@ -45,12 +46,11 @@ def total_words(fitted: Any) -> tuple[str, ...]:
 def _gradient_noise(mechanism: Mechanism, record: Record) -> GradientNoise | None:
     """The noise of the last step: where there is noise on its Hessian too, the larger; a descent ends beside a minimum."""
     noise = mechanism.gradient_noise(record.plan)
-    if noise is None:
-        return None
-    if isinstance(mechanism, NoisyGradientDescent):
+    if noise is not None and isinstance(mechanism, NoisyGradientDescent):
         return noise._replace(deviation=_DESCENT * noise.deviation)
-    equation = mechanism.equation_noise(record.plan) if isinstance(mechanism, Tabled) else None
-    return noise if equation is None else noise._replace(deviation=max(equation))
+    if noise is not None and isinstance(mechanism, ScoreRelease):
+        return noise._replace(deviation=max(mechanism.equation_noise(record.plan)))
+    return noise
 
 
 def _mean_at(record: Record, coef: NDArray[np.float64], middle: float) -> float:
