@@ -1,4 +1,4 @@
-"""How far the sum of a model's predictions may be from that of the target, told by released numbers and public facts."""
+"""How far the sum of predictions may be from that of the target, by released numbers and public facts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def total_words(fitted: Any) -> tuple[str, ...]:
 
 
 def _gradient_noise(mechanism: Mechanism, record: Record) -> GradientNoise | None:
-    """The noise of the last step: where there is noise on its Hessian too, the larger; a descent ends beside a minimum."""
+    """The noise of the last step, where it has noise on its Hessian too the larger; a descent ends beside a minimum."""
     noise = mechanism.gradient_noise(record.plan)
     if noise is not None and isinstance(mechanism, NoisyGradientDescent):
         return noise._replace(deviation=_DESCENT * noise.deviation)
