@@ -15,7 +15,7 @@ from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.statement import PrivacyStatement
 from dplr.privacy.unit import Unit
-from dplr.privacy.words import alarms, delta_number
+from dplr.privacy.words import MOVED, alarms, delta_number
 from dplr.problem.losses import Loss
 from dplr.summary.released import Coefficients, released_table
 from dplr.summary.render import SUM
@@ -106,6 +106,7 @@ def table_without(fitted: Any, obstacle: str, notes: tuple[str, ...]) -> Summary
         labels=[str(label) for label in fitted.classes_.tolist()] if len(coef) > 1 else [""],
         prep=record.prep,
         deviation=0.0 if math.isinf(statement.eps) else record.mechanism.coef_noise(statement),
+        moved=MOVED in statement.solution,
     )
     public = statement.neighbouring is Neighbouring.REPLACE_ONE
     facts = facts_of(fitted.privacy_, target_of(fitted), record.plan.problem.n_rows if public else None)

@@ -6,6 +6,7 @@ By public facts alone, and for the sum of fitted counts by released coefficients
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -26,9 +27,8 @@ _LABELS, _NUMBERS = 0.2, 0.12
 CURVED, _CURVED_NUMBERS = 0.005, 0.035
 # Residuals of numbers scaled to [-1, 1]: a slope that is cut below it bends fewer rows.
 _RESIDUAL = 0.4
-# Deviations of the noise by which sums of fitted counts were off at most, on made-up rows; and the part of them from
-# which on a table says so.
-_TOTAL_DEVIATIONS, _TOTAL_SAID = 7.0, 0.05
+# The largest factor by which a pull that is taken back may change a rate, and its inverse.
+MOST_MOVED = 2.0
 
 
 class GradientNoise(NamedTuple):
@@ -157,68 +157,26 @@ def outlook_of(problem: Problem, noise: GradientNoise | None, eps: float) -> Out
     return Outlook(ratio, eps, problem.n_rows, problem.unit.many, loss.classification)
 
 
-def middle_rate(problem: Problem, coef: NDArray[np.float64]) -> float:
+def reach(geometry: Geometry, coef: NDArray[np.float64], flags: Sequence[bool]) -> float:
+    """The most that columns which are only at their ends, `flags`, move a margin away from the middle of all columns.
+
+    Few rows may have such a flag, or nearly all. Of the levels of a block a row has one. () for no flags.
+    """
+    ends = np.abs(coef * geometry.sizes) * np.append(flags or np.zeros(geometry.d), np.zeros(len(coef) - geometry.d))
+    return float(np.maximum.reduceat(ends, geometry.firsts).sum())
+
+
+def middle_rate(problem: Problem, coef: NDArray[np.float64], away: float = 0.0) -> float:
     """About the mean of the fitted rates of counts, in half-ranges of the target, from scaled coefficients.
 
-    That of rows in the middle of their columns, which vary by a third of the variance of columns that fill their range.
+    That of rows in the middle of their columns, or so far away in their log-rate, which vary by a third of the variance
+    of columns that fill their range.
     """
     loss, geometry = problem.loss, problem.geometry
     assert loss.knots is not None
     width = np.square(coef[: geometry.d] * geometry.sizes[: geometry.d]).sum() / 3
-    log_rate = (coef[-1] * geometry.intercept if geometry.intercept else 0.0) + width / 4
+    log_rate = (coef[-1] * geometry.intercept if geometry.intercept else 0.0) + width / 4 + away
     return float(np.interp(log_rate, loss.knots.places, loss.knots.values) - loss.knots.values[0])
-
-
-@dataclass(frozen=True, slots=True)
-class Total:
-    """Mean predictions beside the mean of the target, in probabilities or half-ranges of the target.
-
-    Attributes
-    ----------
-    predicted : the mean prediction.
-    observed : about the mean of the target.
-    deviation : of the noise of their difference.
-    pull : what a ridge may add to it.
-    """
-
-    predicted: float
-    observed: float
-    deviation: float
-    pull: float = 0.0
-
-    @classmethod
-    def behind(cls, problem: Problem, noise: GradientNoise, coef: NDArray[np.float64], mean: float) -> Total:
-        """That of a minimum of a sum objective: both sums agree up to the noise of the gradient along the constant.
-
-        Noise that is added to the coefficients moves every prediction, and the ridge before it is the larger.
-        """
-        iota, total = problem.geometry.intercept, problem.reference_total or math.inf
-        if not noise.ridge:
-            return cls(mean, mean, noise.deviation / (iota * total))
-        moved = noise.deviation / noise.ridge * problem.geometry.row_norm
-        slope = 1.0 if problem.loss.link == "identity" else mean
-        start = problem.w0[-1] if problem.w0 else 0.0
-        return cls(mean, mean, moved * slope, noise.ridge * abs(float(coef[-1]) - start) / (iota * total))
-
-    def words(self, problem: Problem) -> tuple[str, ...]:
-        """A sentence on how far the sum of predictions may be off; () for at most 5 %."""
-        apart = abs(self.predicted - self.observed) + _TOTAL_DEVIATIONS * self.deviation + self.pull
-        off = apart / max(abs(self.observed), 1e-300)
-        if off <= _TOTAL_SAID:
-            return ()
-        size = f"{100 * off:.2g} % more or less than" if off < 1 else "several times, or a small part of,"
-        loss = problem.loss
-        what = "probabilities" if loss.classification else "counts" if loss.link == "log" else "values"
-        those = "the labels" if loss.classification else "those"
-        if abs(self.predicted - self.observed) > apart / 2:
-            why = "the model is fitted to an approximation of the loss, or pulled by a ridge"
-            remedy = 'mechanism="objective" helps.'
-        else:
-            why = "noise is large beside their mean"
-            remedy = f"A larger eps, or more {problem.unit.many} help."
-            if not loss.classification:
-                remedy = f"A smaller upper bound of the target, a larger eps, or more {problem.unit.many} help."
-        return (f"Predicted {what} may add up to {size} {those} observed: {why}. {remedy}",)
 
 
 def _mean_squares(geometry: Geometry) -> list[float]:

@@ -21,7 +21,7 @@ from dplr.mechanisms.perturbation import ABOUT_OBJECTIVE, hessian, linear_term, 
 from dplr.mechanisms.perturbation import noise as objective_noise
 from dplr.mechanisms.perturbation.linear_term import LinearTerm
 from dplr.mechanisms.perturbation.minimisation import Minimisation
-from dplr.mechanisms.perturbation.ridge import gauge_ridges, objective_ridge, pull_words, slope_cut, without_pull
+from dplr.mechanisms.perturbation.ridge import gauge_ridges, objective_ridge, pull_words, slope_cut
 from dplr.mechanisms.protocol import NOISES, RANGES, Description, Shape, Tabled, instead
 from dplr.noise import Source
 from dplr.privacy.guarantees import Approx, Pure
@@ -421,10 +421,7 @@ class ObjectivePerturbation(Tabled):
         if solved.noise_units:
             coef = minimisation.noisy(minimum, solved.lattice, source.laplace(solved.noise_units, len(minimum)))
         coef = coef * np.asarray(solved.weights or 1.0)
-        grid = plan.statement.released["coef"].grid
-        coef = minimisation.to_grid(coef, grid)
-        if solved.noise_units and self.calibration == "tight":
-            coef = minimisation.to_grid(without_pull(coef, plan.problem, solved.ridge), grid)
+        coef = minimisation.to_grid(coef, plan.statement.released["coef"].grid)
         released = hessian.released_hessian(rows, coef, plan, source) if self.intervals == "on" else {}
         return Fit(coef, plan.statement, released)
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dplr._kit.progress import Track, silent
 from dplr._kit.validation import check_choice, check_positive, sentence
 from dplr.mechanisms.perturbation import ABOUT_OUTPUT, minimisation
-from dplr.mechanisms.perturbation.ridge import output_ridge, pull_words, slope_cut, without_pull
+from dplr.mechanisms.perturbation.ridge import output_ridge, pull_words, slope_cut
 from dplr.mechanisms.protocol import NOISES, RANGES, Description, Mechanism, instead
 from dplr.noise import Source
 from dplr.privacy import sensitivity
@@ -220,6 +220,4 @@ class OutputPerturbation(Mechanism):
             coef = minimisation.noisy(minimum, block.grid, units)
         if self.projection is not None:
             coef = coef * min(1.0, self.projection / max(float(np.linalg.norm(coef)), 1e-300))
-        elif block.scale:
-            coef = without_pull(minimisation.to_grid(coef, block.grid), plan.problem, plan.settings.ridge)
         return Fit(minimisation.to_grid(coef, block.grid), plan.statement, {})
