@@ -31,7 +31,7 @@ def made(rate, n, seed):
 
 def ratio_and_table(rate, most, n, eps, seed, mechanism="auto", delta=0.0, **options):
     X, y = made(rate, n, seed)
-    bounds = dplr.Bounds([(0, 1)] * 3, target=(0, most))
+    bounds = dplr.Bounds([(0.0, 1.0)] * 3, target=(0, most))  # numbers: (0, 1) are flags
     facts = {"eps": eps, "delta": delta, "mechanism": mechanism, "bounds": bounds, **options}
     est = dplr.PoissonRegressor(**facts).fit(X, y)
     return float(est.predict(X).sum() / np.minimum(y, most).sum()), est
@@ -70,7 +70,7 @@ def test_counts_with_exposure_are_rates_with_weights(seed):
     rng = np.random.default_rng(seed)
     X, exposure = rng.random((20_000, 2)), rng.uniform(0.2, 2, 20_000)
     counts = rng.poisson(exposure * np.exp(X @ [1.0, -0.5] - 1))
-    bounds = dplr.Bounds([(0, 1)] * 2, target=(0, 10), weight_max=2)
+    bounds = dplr.Bounds([(0.0, 1.0)] * 2, target=(0, 10), weight_max=2)
     est = dplr.PoissonRegressor(eps=5.0, bounds=bounds).fit(X, counts / exposure, sample_weight=exposure)
     assert abs((exposure * est.predict(X)).sum() / counts.sum() - 1) < 0.05
     assert est.coef_ == pytest.approx([1.0, -0.5], abs=0.2)
@@ -188,7 +188,7 @@ def test_predictions_of_every_model_add_up_or_the_table_says_how_far_they_may_be
         rng = np.random.default_rng(seed)
         X = np.clip(rng.normal(0.5, spread, (10_000, 3)), 0, 1)
         y = np.clip(draw(rng, X @ [1.0, -1.0, 2.0] - 1) * 1.0, *target)
-        est = model(eps=1.0, delta=delta, mechanism=mechanism, bounds=dplr.Bounds([(0, 1)] * 3, target=target))
+        est = model(eps=1.0, delta=delta, mechanism=mechanism, bounds=dplr.Bounds([(0.0, 1.0)] * 3, target=target))
         est.fit(X, y)
         predicted = est.predict_proba(X)[:, 1] if "labels" in kind else est.predict(X)
         assert abs(float(predicted.sum() / y.sum()) - 1) <= said_of(est)
@@ -216,7 +216,6 @@ def test_a_ridge_that_stays_is_told(mechanism):
     ratio, est = ratio_and_table(0.1, 20, 10_000, 2.0, 0, mechanism, **options)
     assert ratio > 1.5
     assert said_of(est) >= ratio - 1
-    assert "coefficients are shrunk" in est.summary().advice[0]
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -225,7 +224,7 @@ def test_a_ridge_on_labels_is_told():
     X, y = rng.random((10_000, 2)), rng.random(10_000) < 0.05
     est = dplr.LogisticRegression(eps=2.0, l2=0.05, bounds=dplr.Bounds([(0, 1)] * 2)).fit(X, y)
     assert est.predict_proba(X)[:, 1].mean() > 2 * y.mean()
-    assert said_of(est) == math.inf
+    assert "several times, or a small part of, the labels observed: coefficients are shrunk" in est.summary().advice[0]
 
 
 @pytest.mark.filterwarnings("ignore")
