@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 from dplr.fitting.release import Record
-from dplr.mechanisms.noisy_gd.spec import NoisyGradientDescent
 from dplr.mechanisms.perturbation.minimisation import MISSED
-from dplr.mechanisms.protocol import Refitting
-from dplr.mechanisms.score.spec import ScoreRelease
+from dplr.mechanisms.protocol import Refitting, Tabled
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.words import MOVED
 from dplr.problem.outlook import MOST_MOVED, GradientNoise, middle_rate, reach
@@ -130,10 +128,10 @@ def _gradient_noise(record: Record) -> GradientNoise | None:
     """The noise of the last step, where it has noise on its Hessian too the larger; a descent ends beside a minimum."""
     mechanism = record.mechanism
     noise = mechanism.gradient_noise(record.plan)
-    if noise is not None and isinstance(mechanism, NoisyGradientDescent):
+    if noise is not None and mechanism.about.steps_in:
         return noise._replace(deviation=_DESCENT * noise.deviation)
-    if noise is not None and isinstance(mechanism, ScoreRelease):
-        return noise._replace(deviation=max(mechanism.equation_noise(record.plan)))
+    if noise is not None and isinstance(mechanism, Tabled) and mechanism.about.noise_in == "sums":
+        return noise._replace(deviation=max(mechanism.equation_noise(record.plan) or (noise.deviation,)))
     return noise
 
 
