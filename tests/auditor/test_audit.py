@@ -21,6 +21,7 @@ from dplr.privacy.law import Law
 
 BOUNDS = {"age": (18, 99), "work": {"levels": ["none", "some", "full"], "missing": "indicator"}}
 LABELS, NUMBERS = dplr.Bounds(BOUNDS, target=("no", "yes")), dplr.Bounds(BOUNDS, target=(0, 100))
+COUNTS = {"model": "poisson", "bounds": dplr.Bounds(BOUNDS, target=(0, 8))}
 SHORT = NoisyGradientDescent(steps=8)
 FEW = {"eps": 1.0, "pairs": 40, "runs": 20}
 # The least that the worst of so few pairs loses, over eps.
@@ -38,14 +39,15 @@ CONFIGURATIONS = {
     "objective, added": ({"mechanism": "objective", "neighbouring": "add_remove"}, 0.8),
     "objective, table": ({"mechanism": "objective", "aim": "coefficients"}, 0.3),
     "objective, svm": ({"mechanism": "objective", "model": "svm"}, 0.5),
+    "objective, of counts": ({**COUNTS, "mechanism": "objective", "n_rows": 1_000, "pairs": 20}, 0.5),
     "output": ({"mechanism": "output"}, 0.2),
+    "output, poisson counts": ({**COUNTS, "mechanism": "output", "n_rows": 1_000, "pairs": 20}, 0.3),
     "output, numbers": ({"mechanism": "output", "bounds": NUMBERS, "model": "linear", "delta": 1e-5}, 0.1),
     "ngd": ({"mechanism": SHORT, "delta": 1e-5}, 0.3),
     "ngd, persons": ({"mechanism": SHORT, "delta": 1e-5, "person": "id"}, 0.3),
     "score": ({"mechanism": ScoreRelease(rounds=2), "delta": 1e-5}, 0.5),
     "score, counts": (
-        {"mechanism": ScoreRelease(rounds=2), "delta": 1e-5, "model": "poisson",
-         "bounds": dplr.Bounds(BOUNDS, target=(0, 8))}, 0.1,
+        {**COUNTS, "mechanism": ScoreRelease(rounds=2), "delta": 1e-5}, 0.1,
     ),
     "ball": ({"mechanism": "fm", "bounds": None, "n_features": 2}, 0.9),
 }  # fmt: skip

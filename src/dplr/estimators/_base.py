@@ -176,7 +176,7 @@ class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated
 
     def _take(self, done: FittedRelease) -> Self:
         """Set the coefficients of a release, in the user's units, and all its other attributes."""
-        models = [done.record.prep.to_user_units(coef) for coef in done.coefs]
+        models = [done.record.prep.to_user_units(coef) for coef in done.models]
         self._set_coef(np.array([coef for coef, _ in models]), np.array([intercept for _, intercept in models]))
         return self._adopt(done.record, done.statement, done.histories)
 

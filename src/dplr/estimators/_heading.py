@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dplr.estimators._totals import total_words
 from dplr.fitting.outlook import expected
 from dplr.fitting.release import Record
 from dplr.mechanisms import SHORTHANDS
@@ -14,7 +15,7 @@ from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.statement import PrivacyStatement
 from dplr.privacy.unit import Unit
-from dplr.privacy.words import alarms, delta_number
+from dplr.privacy.words import MOVED, alarms, delta_number
 from dplr.problem.losses import Loss
 from dplr.summary.released import Coefficients, released_table
 from dplr.summary.render import SUM
@@ -87,9 +88,10 @@ def target_of(fitted: Any) -> str:
 
 
 def drowned(fitted: Any) -> tuple[str, ...]:
-    """The advice of a table where noise drowns the fit, by public facts; empty where it does not."""
-    outlook = expected(fitted._record.mechanism, fitted._record.plan, fitted.privacy_.eps)
-    return (str(outlook),) if outlook is not None and outlook.drowned else ()
+    """The advice of a table where noise drowns the fit, or the sum of its predictions; empty where it does not."""
+    record: Record = fitted._record
+    outlook = expected(record.mechanism, record.plan, fitted.privacy_.eps)
+    return (str(outlook),) if outlook is not None and outlook.drowned else total_words(fitted)
 
 
 def table_without(fitted: Any, obstacle: str, notes: tuple[str, ...]) -> Summary:
@@ -104,6 +106,7 @@ def table_without(fitted: Any, obstacle: str, notes: tuple[str, ...]) -> Summary
         labels=[str(label) for label in fitted.classes_.tolist()] if len(coef) > 1 else [""],
         prep=record.prep,
         deviation=0.0 if math.isinf(statement.eps) else record.mechanism.coef_noise(statement),
+        moved=MOVED in statement.solution,
     )
     public = statement.neighbouring is Neighbouring.REPLACE_ONE
     facts = facts_of(fitted.privacy_, target_of(fitted), record.plan.problem.n_rows if public else None)

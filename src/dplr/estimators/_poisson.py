@@ -18,7 +18,12 @@ class PoissonRegressor(PrivateRegressor):
     The logarithm of the rate is a linear function of the columns. The likelihood is that of Poisson's law for rates up
     to the upper bound of the target, and linear in the log-rate beyond: no rate above the largest count is worth more.
     With an intercept the ridge pulls towards the rate that lies an eighth of the way from the smallest to the largest
-    count, so the unit of the counts does not matter.
+    count, so the unit of the counts does not matter. Over the rows of the fit predictions add up to the counts, as
+    clipped and weighted, up to noise: what the default ridge of `"objective"` and `"output"` adds is taken back where
+    the number of rows is public, and times eps at least 1,000. Where the sum may be off by more than about 5 %,
+    `summary` says by how much.
+
+    For rates pass counts / exposure as y and the exposure as `sample_weight`, with `Bounds(..., weight_max=)`.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ def refit(
             setattr(model, name, getattr(fitted, name))
     coefs = list(mechanism.models_of(plan, parts))
     solved = replace(record, mechanism=mechanism, plan=plan)
-    return model._take(FittedRelease(solved, statement, coefs, [None] * len(coefs)))
+    return model._take(FittedRelease(solved, statement, coefs, [None] * len(coefs), coefs))
 
 
 def _aimed(mechanism: Any, aim: str, loss: Loss, approximation: str | None) -> Any:

@@ -20,9 +20,11 @@ from dplr.fitting.one_vs_rest import ReleasePlan
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.ranges import intervals as ranges_of
 from dplr.ledger.budget import Budget
+from dplr.mechanisms.perturbation.ridge import without_pull
 from dplr.mechanisms.protocol import Mechanism
 from dplr.noise import Source
 from dplr.privacy.statement import PrivacyStatement
+from dplr.privacy.words import MOVED
 from dplr.problem.fit import Fit, History
 from dplr.problem.losses.link import LOGIT, Link
 from dplr.problem.plan import Plan
@@ -94,12 +96,16 @@ class Record:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class FittedRelease:
-    """One release under one statement: its record, and the coefficients and the history of each model."""
+    """One release under one statement: its record, and the coefficients and the history of each model.
+
+    `coefs` are as they were released; `models`, which are made of them, are those of predictions.
+    """
 
     record: Record
     statement: PrivacyStatement
     coefs: Sequence[NDArray[np.float64]]
     histories: Sequence[History | None]
+    models: Sequence[NDArray[np.float64]]
 
     @property
     def size(self) -> int:
@@ -179,7 +185,11 @@ def _released(
     bounds = None if facts.features is not None else facts.bounds
     link = mechanism.link(planned.plan)
     record = Record(mechanism, plan, prep, parts, done.ranges, bounds, facts.features, link)
-    return FittedRelease(record, statement, [fit.coef for fit in fits], histories)
+    models = coefs = [fit.coef for fit in fits]
+    if MOVED in planned.plan.statement.solution:
+        flags = () if prep.layout is None else prep.layout.indicators
+        models = [without_pull(coef, planned.plan, flags) for coef in coefs]
+    return FittedRelease(record, statement, coefs, histories, models)
 
 
 def clipped(prep: Prep, mechanism: Mechanism, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]]) -> Prep:

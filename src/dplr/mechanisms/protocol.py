@@ -9,7 +9,7 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 from dplr._kit.progress import Track, silent
 from dplr.privacy.law import Law
@@ -226,6 +226,22 @@ class Tabled(Mechanism):
         return None
 
 
+class NoisyMoments(NamedTuple):
+    """Released sums of scaled rows.
+
+    Attributes
+    ----------
+    matrix, vector : of products of two columns, and of each with the target.
+    total : of the weights of all units.
+    deviation : of the noise on a number of the vector.
+    """
+
+    matrix: NDArray[np.float64]
+    vector: NDArray[np.float64]
+    total: float
+    deviation: float
+
+
 class Refitting(Mechanism):
     """A mechanism whose released numbers hold more than one model. Private."""
 
@@ -239,6 +255,10 @@ class Refitting(Mechanism):
     @abstractmethod
     def chosen(self) -> tuple[int, ...] | None:
         """Positions of the columns that the model is made of, where the options name some; None for all."""
+
+    @abstractmethod
+    def moments(self, plan: Plan, released: Mapping[str, NDArray[np.float64]]) -> NoisyMoments:
+        """The released moments of a model."""
 
     @abstractmethod
     def trimmed(self, plan: Plan, released: Mapping[str, NDArray[np.float64]]) -> int:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dplr.plots._view import Model, printable
 from dplr.privacy.estimand import Estimand
+from dplr.privacy.words import MOVED
 from dplr.summary.columns import INTERCEPT, compared_with
 from dplr.summary.contrasts import Contrasts, contrasts, deviations
 from dplr.summary.subject import curves_note
@@ -83,7 +84,8 @@ def read_effects(est: Any, model: Model) -> Effects:
     if model.deviation is not None and model.prep is not None:
         noise, intercept_noise = deviations(model.names, model.deviation, model.prep)
         reach = model_contrasts.coef[:, :, None] + 2 * noise[:, None] * _SIDES
-        intercept_reach = model_contrasts.intercept[:, None] + 2 * intercept_noise * _SIDES
+        if model.statement is None or MOVED not in model.statement.solution:
+            intercept_reach = model_contrasts.intercept[:, None] + 2 * intercept_noise * _SIDES
     return Effects(
         names=model_contrasts.names,
         places=model_contrasts.positions,

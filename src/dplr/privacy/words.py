@@ -10,6 +10,8 @@ from dplr.privacy.guarantees import Neighbouring
 if TYPE_CHECKING:
     from dplr.privacy.statement import PrivacyStatement
 
+# How a statement says that the intercept of counts is another than the released one.
+MOVED = "the intercept is moved by what the ridge adds to the sum of fitted counts"
 _TINY = 1e-15  # a delta that is smaller is room for rounding, and not one that anybody chose
 _LARGEST_EXPONENT = 700.0
 _CERTAIN = 99.95  # percent

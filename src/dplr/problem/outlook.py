@@ -1,10 +1,17 @@
-"""The expected effect of noise on a fit, by public facts alone: an estimate, calibrated by bench/studies/drowned.py."""
+"""The expected effect of noise on a fit: an estimate, calibrated by bench/studies/drowned.py.
+
+By public facts alone, and for the sum of fitted counts by released coefficients too.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dplr.problem.geometry import Geometry
 from dplr.problem.problem import Problem
@@ -20,6 +27,8 @@ _LABELS, _NUMBERS = 0.2, 0.12
 CURVED, _CURVED_NUMBERS = 0.005, 0.035
 # Residuals of numbers scaled to [-1, 1]: a slope that is cut below it bends fewer rows.
 _RESIDUAL = 0.4
+# The largest factor by which a pull that is taken back may change a rate, and its inverse.
+MOST_MOVED = 2.0
 
 
 class GradientNoise(NamedTuple):
@@ -146,6 +155,28 @@ def outlook_of(problem: Problem, noise: GradientNoise | None, eps: float) -> Out
         factor = 1 + total * (_LABELS if loss.classification else 1.0) * middle / noise.ridge
     ratio = noise.deviation / (total * signal) * wide * factor
     return Outlook(ratio, eps, problem.n_rows, problem.unit.many, loss.classification)
+
+
+def reach(geometry: Geometry, coef: NDArray[np.float64], flags: Sequence[bool]) -> float:
+    """The most that columns which are only at their ends, `flags`, move a margin away from the middle of all columns.
+
+    Few rows may have such a flag, or nearly all. Of the levels of a block a row has one. () for no flags.
+    """
+    ends = np.abs(coef * geometry.sizes) * np.append(flags or np.zeros(geometry.d), np.zeros(len(coef) - geometry.d))
+    return float(np.maximum.reduceat(ends, geometry.firsts).sum())
+
+
+def middle_rate(problem: Problem, coef: NDArray[np.float64], away: float = 0.0) -> float:
+    """About the mean of the fitted rates of counts, in half-ranges of the target, from scaled coefficients.
+
+    That of rows in the middle of their columns, or so far away in their log-rate, which vary by a third of the variance
+    of columns that fill their range.
+    """
+    loss, geometry = problem.loss, problem.geometry
+    assert loss.knots is not None
+    width = np.square(coef[: geometry.d] * geometry.sizes[: geometry.d]).sum() / 3
+    log_rate = (coef[-1] * geometry.intercept if geometry.intercept else 0.0) + width / 4 + away
+    return float(np.interp(log_rate, loss.knots.places, loss.knots.values) - loss.knots.values[0])
 
 
 def _mean_squares(geometry: Geometry) -> list[float]:

@@ -30,6 +30,7 @@ class Coefficients:
     labels : the class that each model is about; empty text for one model alone.
     prep : the way back from scaled coefficients, and what is declared of the columns.
     deviation : of the noise on each scaled coefficient; 0 without noise. None where it is not known.
+    moved : whether the intercept is made of the released one, and has more noise.
     """
 
     names: Sequence[str]
@@ -38,6 +39,7 @@ class Coefficients:
     labels: Sequence[str]
     prep: Prep
     deviation: float | None
+    moved: bool
 
 
 def released_table(
@@ -80,6 +82,7 @@ def _lines(coefficients: Coefficients, model_contrasts: Contrasts) -> Iterator[L
     noise, intercept_noise = np.full(len(model_contrasts.names), math.nan), math.nan
     if coefficients.deviation is not None:
         noise, intercept_noise = deviations(coefficients.names, coefficients.deviation, coefficients.prep)
+    intercept_noise = math.nan if coefficients.moved else intercept_noise
     for label, coef, intercept in zip(
         coefficients.labels, model_contrasts.coef.tolist(), model_contrasts.intercept.tolist(), strict=True
     ):

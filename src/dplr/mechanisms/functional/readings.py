@@ -114,6 +114,15 @@ def _noise(plan: Plan, problem: Problem) -> tuple[NDArray[np.float64], NDArray[n
     return cells, tied
 
 
+def units_of(problem: Problem, matrix: NDArray[np.float64]) -> float:
+    """The number of units, or the sum of their weights: released where it is private, next to an intercept."""
+    iota = problem.geometry.intercept
+    if iota and problem.counts_units:
+        return max(1.0, float(matrix[-1, -1]) / iota**2)
+    assert problem.n_rows is not None
+    return float(problem.n_rows)
+
+
 def _sums(
     plan: Plan,
     problem: Problem,
@@ -125,13 +134,8 @@ def _sums(
 
     Residuals of a smaller model cannot be told for persons: sum y^2 says nothing of how their rows depend on another.
     """
-    iota, count_noise = problem.geometry.intercept, 0.0
-    if iota and problem.counts_units:
-        n_rows = max(1.0, float(matrix[-1, -1]) / iota**2)
-        count_noise = float(cells[-1, -1]) / iota**4
-    else:
-        assert problem.n_rows is not None
-        n_rows = float(problem.n_rows)
+    iota, n_rows = problem.geometry.intercept, units_of(problem, matrix)
+    count_noise = float(cells[-1, -1]) / iota**4 if iota and problem.counts_units else 0.0
     if problem.unit.person is not None:
         return n_rows, None, 0.0
     if problem.loss.classification:

@@ -18,9 +18,9 @@ from dplr.mechanisms.functional import ABOUT
 from dplr.mechanisms.functional import moments as layout
 from dplr.mechanisms.functional.moments import SQUARE, moment_matrix, one_class
 from dplr.mechanisms.functional.noise import diagonal_deviation, gaussian_release, gradient_noise, laplace_release
-from dplr.mechanisms.functional.readings import missing_for_equation, missing_for_intervals, readings
+from dplr.mechanisms.functional.readings import missing_for_equation, missing_for_intervals, readings, units_of
 from dplr.mechanisms.meat import meat_cells
-from dplr.mechanisms.protocol import AIMS, NOISES, RANGES, Description, Refitting, Tabled, class_block
+from dplr.mechanisms.protocol import AIMS, NOISES, RANGES, Description, NoisyMoments, Refitting, Tabled, class_block
 from dplr.mechanisms.squares import check_persons, residuals_of, squares_at, warn_of_persons
 from dplr.noise import Source
 from dplr.privacy.estimand import Estimand
@@ -258,6 +258,12 @@ class FunctionalMechanism(Tabled, Refitting):
         matrix = matrix[np.ix_(*[self._kept(plan.problem)] * 2)]
         ridge, floor, _ = self._penalty(plan, matrix)
         return len(matrix) - count_kept(matrix, ridge, floor)
+
+    def moments(self, plan: Plan, released: Mapping[str, NDArray[np.float64]]) -> NoisyMoments:
+        """The released moments of one model."""
+        matrix, vector = moment_matrix(self._released_problem(plan.problem), released)
+        variance = sum(block.deviation**2 for block in layout.linear_blocks(plan.statement.released))
+        return NoisyMoments(matrix, vector, units_of(plan.problem, matrix), math.sqrt(variance))
 
     def _penalty(self, plan: Plan, matrix: NDArray[np.float64]) -> tuple[float, float, float]:
         """Ridge and floor of the released moment matrix, and the curvature of the quadratic."""

@@ -21,7 +21,7 @@ from dplr.mechanisms.perturbation import ABOUT_OBJECTIVE, hessian, linear_term, 
 from dplr.mechanisms.perturbation import noise as objective_noise
 from dplr.mechanisms.perturbation.linear_term import LinearTerm
 from dplr.mechanisms.perturbation.minimisation import Minimisation
-from dplr.mechanisms.perturbation.ridge import gauge_ridges, objective_ridge, slope_cut
+from dplr.mechanisms.perturbation.ridge import gauge_ridges, objective_ridge, pull_words, slope_cut
 from dplr.mechanisms.protocol import NOISES, RANGES, Description, Shape, Tabled, instead
 from dplr.noise import Source
 from dplr.privacy.guarantees import Approx, Pure
@@ -327,6 +327,10 @@ class ObjectivePerturbation(Tabled):
         """Return the coefficients, and the cells of the Hessian where there are any."""
         coef: dict[str, Shape] = {"coef": (problem.geometry.n_coefs,)}
         return coef if self.intervals == "off" else coef | hessian.blocks(problem, eps)
+
+    def solution(self, problem: Problem, eps: float) -> tuple[str, ...]:
+        """Return what becomes of the intercept of counts."""
+        return pull_words(problem, eps) if self.calibration == "tight" else ()
 
     def lacks_intervals(self, plan: Plan) -> str:
         """The coefficients alone do not say how curved the loss is."""

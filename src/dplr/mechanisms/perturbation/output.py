@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dplr._kit.progress import Track, silent
 from dplr._kit.validation import check_choice, check_positive, sentence
 from dplr.mechanisms.perturbation import ABOUT_OUTPUT, minimisation
-from dplr.mechanisms.perturbation.ridge import output_ridge, slope_cut
+from dplr.mechanisms.perturbation.ridge import output_ridge, pull_words, slope_cut
 from dplr.mechanisms.protocol import NOISES, RANGES, Description, Mechanism, instead
 from dplr.noise import Source
 from dplr.privacy import sensitivity
@@ -175,6 +175,10 @@ class OutputPerturbation(Mechanism):
         """Return the noise's deviation, unless a projection changed it."""
         block = statement.released["coef"]
         return block.deviation if block.scale and self.projection is None else None
+
+    def solution(self, problem: Problem, eps: float) -> tuple[str, ...]:
+        """Return what becomes of the intercept of counts."""
+        return () if self.projection is not None else pull_words(problem, eps)
 
     def lacks_intervals(self, plan: Plan) -> str:
         """The ridge that the noise asks for is too large for the coefficients to be near those without one."""

@@ -6,18 +6,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplr.privacy.gaussian import gaussian_mu
+from dplr.privacy.guarantees import Neighbouring
+from dplr.privacy.words import MOVED
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import Loss
+from dplr.problem.outlook import MOST_MOVED, middle_rate, reach
+from dplr.problem.plan import Plan
+from dplr.problem.problem import Problem
 
 # The least default ridge, above the smallest that `minimisation.check` accepts. It binds only for a very large eps.
 _LEAST = 1e-5
 # The ridge of the sum objective without noise: scikit-learn's default, C = 1.
 PLAIN = 1.0
+# Guesses of the size of a coefficient of counts, log rates in scaled units: of a column, and of the intercept, since
+# most counts lie far below the largest.
+_RATE_SLOPE, _RATE_INTERCEPT = 1.5, 6.0
+# Rows times eps from which on counts have these, and the pull on their sum is taken back: below, noise is as large.
+_LEAST_SIZE = 1_000.0
 
 
 def noise_norm(size: int, eps: float, delta: float, norm: float, signs: int) -> float:
@@ -76,14 +87,47 @@ def gauge_ridges(
     """
     size = geometry.n_coefs
     deviations = gauge_deviations(geometry) * (signs * loss.lipschitz / eps)
+    guess: float | NDArray[np.float64]
+    counts = loss.link == "log" and total * eps >= _LEAST_SIZE
     if coef_norm is not None:
         guess = coef_norm / math.sqrt(size)
+    elif counts:
+        guess = np.append(np.full(size - 1, _RATE_SLOPE), _RATE_INTERCEPT if geometry.intercept else _RATE_SLOPE)
     else:
         guess = 1.5 * _coef_guess(loss, size) / math.sqrt(size) if loss.classification else 0.7
     ridges = np.maximum(deviations / guess + deviations**2 * (size / (4 * total)), _LEAST)
     first = list(geometry.firsts)  # the columns of a block have one half-width, and so one ridge
     kappa = float((np.square(geometry.half_widths) / ridges)[first].sum())
-    return np.asarray(ridges * max(1.0, kappa * _free_ridge(loss, eps, 1.0, signs)))
+    # Of counts the ridge costs more than noise: the curvature may take a third of eps.
+    free = 3 * loss.smoothness / eps if counts else _free_ridge(loss, eps, 1.0, signs)
+    return np.asarray(ridges * max(1.0, kappa * free))
+
+
+def pull_words(problem: Problem, eps: float) -> tuple[str, ...]:
+    """The sentence of a statement on a pull that `without_pull` takes back; () where it stays.
+
+    It stays with a ridge that was asked for, where the number of rows is private, and where noise is as large as the
+    sum of the rates.
+    """
+    public = problem.neighbouring is Neighbouring.REPLACE_ONE and problem.l2 is None and problem.n_rows is not None
+    counts = problem.loss.link == "log" and problem.geometry.intercept > 0
+    return (MOVED,) if counts and public and _LEAST_SIZE <= (problem.n_rows or 0) * eps < math.inf else ()
+
+
+def without_pull(coef: NDArray[np.float64], plan: Plan, flags: Sequence[bool]) -> NDArray[np.float64]:
+    """Coefficients of counts whose intercept is moved by what the default ridge adds to the sum of fitted rates.
+
+    At the minimum that sum is above that of the counts by P = -ridge (w - w0) / iota in half-ranges of the target, up
+    to noise: w, the intercept's coordinate, is released. Every rate is multiplied by 1 - P / S, with S the sum of the
+    fitted rates, for which a guess from the same coefficients stands: rather too large, so that less is taken back
+    (objective.md, section 7).
+    """
+    problem = plan.problem
+    iota, start = problem.geometry.intercept, problem.w0[-1] if problem.w0 else 0.0
+    pulled = -plan.settings.ridge * (float(coef[-1]) - start) / iota
+    rates = max((problem.n_rows or 0) * middle_rate(problem, coef, reach(problem.geometry, coef, flags)), 1e-300)
+    factor = min(max(1 - pulled / rates, 1 / MOST_MOVED), MOST_MOVED)
+    return np.append(coef[:-1], coef[-1] + math.log(factor) / iota)
 
 
 def gauge_deviations(geometry: Geometry) -> NDArray[np.float64]:
