@@ -1,63 +1,204 @@
-"""Whether a score and its Hessian at a point say something of the coefficients: how far these are from the point."""
+"""What the curve of a loss adds to the equation of a score at a point that is not yet at the coefficients.
+
+Proofs, and what is a plug-in: intervals.md, section 10.
+"""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
+from enum import Enum
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
+
+from dplr.inference.noise import covariance
+from dplr.inference.reading import EFFECT_BOUNDS, Reading
+from dplr.inference.sampling import positive_part
 
 Array = NDArray[np.float64]
-# Sampling deviations by which the expansion may be off, and the released score's own deviations, beyond which it is not
-# taken for the equation of the coefficients.
-_OFF, _LONG = 1.0, 10.0
+# Rounds in which the way to the coefficients and the curve along it are found, and the change that ends them, in
+# deviations of the score.
+_ROUNDS, _STILL = 12, 1e-4
+# No step is longer, so that its exponential is finite.
+_LONGEST = 50.0
+# No sum of second derivatives, nor deviation, counts as less.
+_LEAST = 1e-12
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+def _hermite(count: int) -> tuple[Array, Array]:
+    """Nodes and weights of the standard normal law."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(count)
+    return nodes, weights / weights.sum()
+
+
+def _pairs(nodes: Array, weights: Array) -> tuple[Array, Array]:
+    """Nodes (2, k) and weights of two independent numbers."""
+    return np.array([part.ravel() for part in np.meshgrid(nodes, nodes)]), np.outer(weights, weights).ravel()
+
+
+# Of the margin and the step of a row, and of what noise adds to a step.
+_NODES, _OF_NOISE = _pairs(*_hermite(9)), _hermite(5)
+
+
+class Curve(Enum):
+    """How the second derivative of a loss changes along the margin."""
+
+    LOGISTIC = "logistic"
+    EXPONENTIAL = "exponential"  # of rates
+    UNSIGNED = "unsigned"  # its logarithm by at most 1 per unit, up or down: the residual decides, and is not known
+
+
+@dataclass(frozen=True, slots=True)
 class Expansion:
-    """How long the rows of a score are that was expanded at a point.
-
-    Lengths are in units in which the logarithm of the loss's second derivative changes by at most 1 per unit: the width
-    of a Huber loss; those of the rows for the others.
+    """Facts about a score that is expanded at a point.
 
     Attributes
     ----------
+    curve : of the loss.
     row_norm : the largest norm of a row.
-    half_widths : (q,) the largest size of each coordinate; None where only the norm is known.
+    constant : whether the last coordinate is that of an intercept.
+    steepness : units of the curve per unit of the margin.
+    at_point : whether the covariance of sampling is that at the point; else at the coefficients.
     """
 
+    curve: Curve
     row_norm: float
-    half_widths: Array | None
-
-    def subset(self, keep: NDArray[np.intp]) -> Expansion:
-        """That of rows with these coordinates alone."""
-        return self if self.half_widths is None else replace(self, half_widths=self.half_widths[keep])
-
-    def breaks(self, matrix: Array, score: Array, sampling: Array, vector_noise: Array) -> bool:
-        """Whether the coefficients are too far away for the expansion to be their equation.
-
-        The way to the coefficients is delta = H^-1 U, and rho the largest |v.delta| of a row: a bound from the half
-        widths of the coordinates, or the norm of a row. The remainder of the expansion is at most ((e^rho - 1)/rho - 1)
-        times the root of delta'H delta, in deviations of which H is the square (intervals.md, section 10), and in those
-        of the score the root of `_stretch` times that. Noise makes delta long too: then the score is not long beside
-        its own deviations, and the expansion holds.
-        """
-        delta = np.linalg.lstsq(matrix, score, rcond=None)[0]
-        long = float(score @ np.linalg.lstsq(sampling + vector_noise, score, rcond=None)[0])
-        if not long > _LONG * len(score):
-            return False
-        rho = float(np.linalg.norm(delta)) * self.row_norm
-        if self.half_widths is not None:
-            rho = min(rho, float(np.abs(delta) @ self.half_widths))
-        curved = math.expm1(min(rho, 50.0)) / rho - 1 if rho > 0 else 0.0
-        longest = max(float(delta @ sampling @ delta), float(delta @ matrix @ delta), 0.0)
-        return not curved * math.sqrt(longest * _stretch(matrix, sampling + vector_noise)) <= _OFF
+    constant: bool
+    steepness: float = 1.0
+    at_point: bool = True
 
 
-def _stretch(matrix: Array, variance: Array) -> float:
-    """Largest ratio of t'H t to the variance of the score along t; 1 where H is no larger than it."""
-    values, vectors = np.linalg.eigh(variance)
-    kept = values > len(values) * np.finfo(np.float64).eps * float(np.abs(values).max(initial=0.0))
-    roots = vectors[:, kept] / np.sqrt(values[kept])
-    return max(1.0, float(np.linalg.eigvalsh(roots.T @ matrix @ roots).max(initial=0.0)))
+class _Way(NamedTuple):
+    """The way to the coefficients (q,), and the covariance of what noise adds to it (q, q)."""
+
+    mean: Array
+    spread: Array
+
+
+class _Bend(NamedTuple):
+    """What the curve adds: to the score (q,) and to the Hessian (q, q) at the end of the way; the ratio of the mean
+    Hessian along it to that at the point; and the square of the bound of the rest, in deviations of the Hessian."""
+
+    score: Array
+    hessian: Array
+    ratio: float
+    rest: float
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def expanded(reading: Reading, about: Expansion) -> Reading:
+    """The equation of a score at a point, with what the curve adds on the way to the coefficients.
+
+    Its vector and matrix are those of a tangent where the way ends; what is not known of the curve is in its
+    `remainder`, and counts as sampling.
+    """
+    hessian = positive_part(reading.matrix)
+    law, q = _Law.of(hessian, reading, about), len(hessian)
+    bend, mean = _Bend(np.zeros(q), np.zeros((q, q)), 1.0, 0.0), np.zeros(q)
+    way = _Way(mean, np.zeros((q, q)))
+    for _ in range(_ROUNDS):
+        tangent = _tangent(reading, bend, way.mean, about.at_point)
+        way = _way(tangent, way)
+        bend = law.bend(reading.center, way, about)
+        moved, mean = way.mean - mean, way.mean
+        if not float(moved @ hessian @ moved) > _STILL**2:
+            break
+    tangent, remainder = _tangent(reading, bend, way.mean, about.at_point), bend.rest * hessian
+    if not all(np.all(np.isfinite(part)) for part in (tangent.matrix, tangent.vector, tangent.sampling, remainder)):
+        remainder = np.full((q, q), np.nan)  # nothing is known: no interval
+    return replace(tangent, sampling=tangent.sampling + remainder, remainder=remainder)
+
+
+def _tangent(reading: Reading, bend: _Bend, mean: Array, at_point: bool) -> Reading:
+    """The equation of the tangent at the end of the way."""
+    return replace(
+        reading,
+        matrix=reading.matrix + bend.hessian,
+        vector=reading.vector - bend.score + bend.hessian @ mean,
+        cells=reading.cells * bend.ratio**2,
+        sampling=positive_part(reading.sampling + bend.hessian) if at_point else reading.sampling,
+    )
+
+
+def _way(tangent: Reading, before: _Way) -> _Way:
+    """The way that an equation leads to; directions that noise drowns are as short as effects usually are.
+
+    The noise on the Hessian counts with the second moments of the way `before`.
+    """
+    values, vectors = np.linalg.eigh(np.outer(before.mean, before.mean) + before.spread)
+    roots = (vectors * np.sqrt(np.maximum(values, 0.0))).T
+    noise = covariance(tangent.cells, tangent.tied, roots).sum(axis=0)
+    weighted = np.linalg.lstsq(tangent.vector_noise + tangent.sampling + noise, tangent.matrix, rcond=None)[0].T
+    usual = np.diag((tangent.sizes / EFFECT_BOUNDS[tangent.estimand]) ** 2)
+    spread = np.linalg.inv(weighted @ tangent.matrix + usual)
+    return _Way(spread @ (weighted @ tangent.vector), spread)
+
+
+class _Law(NamedTuple):
+    """Rows weighted with their second derivative: its sum, the mean of a row (q,), covariance (q, q), sizes (q,)."""
+
+    total: float
+    mean: Array
+    covariance: Array
+    sizes: Array
+
+    @classmethod
+    def of(cls, hessian: Array, reading: Reading, about: Expansion) -> _Law:
+        """That of a Hessian; without a constant rows count as few and long, with a mean of 0."""
+        size = float(reading.sizes[-1])
+        total = float(hessian[-1, -1]) / size**2 if about.constant else float(np.trace(hessian)) / about.row_norm**2
+        total = max(total, _LEAST)
+        mean = hessian[:, -1] / (size * total) if about.constant else np.zeros(len(hessian))
+        return cls(total, mean, hessian / total - np.outer(mean, mean), reading.sizes)
+
+    def bend(self, point: Array, way: _Way, about: Expansion) -> _Bend:
+        """What the curve adds on a way, as of rows whose margins and steps are jointly normal."""
+        margins, steps, parts = self._nodes(point, way.mean)
+        scatter = float(np.sum(way.spread * self.covariance)) + float(self.mean @ way.spread @ self.mean)
+        noise = np.sqrt(max(scatter, 0.0)) * _OF_NOISE[0]
+        if about.curve is Curve.UNSIGNED:
+            length = about.steepness * np.abs(steps[:, None] + noise)
+            rest = _NODES[1] @ ((np.expm1(length) - length) / about.steepness) ** 2 @ _OF_NOISE[1]
+            nothing = np.zeros_like(self.mean)
+            return _Bend(nothing, np.zeros_like(self.covariance), 1.0, self.total * float(rest))
+        share = special.expit(margins) if about.curve is Curve.LOGISTIC else np.zeros_like(margins)
+        gain, ratio = _along(share, steps)
+        bent = gain - steps
+        rows = self.mean[:, None] + parts @ _NODES[0]
+        score = self.total * rows @ (_NODES[1] * bent)
+        weights = _NODES[1] * (ratio - 1)
+        hessian = weights.sum() * (self.covariance - parts @ parts.T) + (rows * weights) @ rows.T
+        fitted = np.vstack([np.ones_like(steps), _NODES[0]])
+        left = bent - (fitted * _NODES[1] @ bent) @ fitted
+        there = share * np.exp(steps) / (1 + share * np.expm1(steps))
+        second = ratio[:, None] * (_along(there[:, None], noise)[0] - noise)
+        rest = _NODES[1] @ left**2 + _NODES[1] @ second**2 @ _OF_NOISE[1]
+        length = _NODES[1] @ steps**2
+        mean_ratio = float(_NODES[1] @ (gain * steps) / length) if length > 0 else 1.0
+        return _Bend(score, self.total * (hessian + hessian.T) / 2, mean_ratio, self.total * float(rest))
+
+    def _nodes(self, point: Array, way: Array) -> tuple[Array, Array, Array]:
+        """Margins and steps of rows at the nodes, and the covariance (q, 2) of rows with the two of these."""
+        along = self.covariance @ np.column_stack([point, way])
+        first = np.sqrt(max(float(point @ along[:, 0]), 0.0))
+        of_margin = along[:, 0] / first if first > 0 else np.zeros_like(way)
+        rest = along[:, 1] - float(way @ of_margin) * of_margin
+        second = np.sqrt(max(float(way @ rest), 0.0))
+        of_step = rest / second if second > _LEAST else np.zeros_like(way)
+        parts = np.column_stack([of_margin, of_step])
+        values = np.array([point, way]) @ (self.mean[:, None] + parts @ _NODES[0])
+        longest = np.minimum(np.abs([point, way]) @ self.sizes, _LONGEST)[:, None]
+        margins, steps = np.clip(values, -longest, longest)
+        return margins, steps, parts
+
+
+def _along(share: Array, step: Array) -> tuple[Array, Array]:
+    """Difference of the first derivative on a step, over the second one at its start, and that at its end over it.
+
+    `share` is p of a logistic loss, whose second derivative is p (1 - p); with 0 it is that of an exponential one.
+    """
+    grown = np.expm1(step)
+    below = 1 + share * grown
+    return grown / below, (1 + grown) / below**2

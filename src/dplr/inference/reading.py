@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.validation import sentence
-from dplr.inference.expansion import Expansion
 from dplr.inference.sampling import bounded_sampling, classical_sampling, residual_sum
 from dplr.privacy.estimand import Estimand
 
@@ -51,7 +50,7 @@ class Reading:
     square : sum of the squares of the target, public or released; None where it is not known. Subsets need it.
     square_noise : variance of the noise on `square`; 0 where it is public.
     clustered : whether `sampling` holds for rows of one person that depend on each other: `n_rows` are persons.
-    expansion : of a score at a point, how long its rows are; None for moments.
+    remainder : (q, q) the part of `sampling` that stands for the curve of a loss; None for moments.
     largest : mean square of a residual that is taken in all rows in place of an estimate; None for an estimate.
     """
 
@@ -71,14 +70,8 @@ class Reading:
     square: float | None = None
     square_noise: float = 0.0
     clustered: bool = False
-    expansion: Expansion | None = None
+    remainder: NDArray[np.float64] | None = None
     largest: float | None = None
-
-    @property
-    def far(self) -> bool:
-        """Whether the coefficients are so far from `center` that the equation does not hold: there are no intervals."""
-        numbers = self.matrix, self.vector, self.sampling, self.vector_noise
-        return self.expansion is not None and self.expansion.breaks(*numbers)
 
     def subset(self, keep: NDArray[np.intp]) -> Reading:
         """The equation of the model with these coordinates alone: another estimand, from the same release.
@@ -122,7 +115,7 @@ class Reading:
             self, matrix=self.matrix[square], vector=self.vector[keep], cells=cells, tied=tied,
             vector_noise=self.vector_noise[square], center=self.center[keep], sampling=self.sampling[square],
             sizes=self.sizes[keep],
-            expansion=self.expansion and self.expansion.subset(keep),
+            remainder=None if self.remainder is None else self.remainder[square],
         )  # fmt: skip
 
     def _resampled(self, larger: Reading) -> NDArray[np.float64]:

@@ -73,7 +73,17 @@ def box_of(reading: Reading, bounds: Bounds = None) -> Box:
     box, wide, free = widest(reading, bounds)
     search = Search.of(reading, np.eye(len(box)), Box(wide, wide, free, free))
     firm = search.bounded(np.arange(len(box)), two_sided(0.05) + SURE)
-    return Box(np.where(firm, wide, box), wide, ~firm, free)
+    larger = firm | _larger(search, np.flatnonzero(~firm & ~free), box)
+    return Box(np.where(larger, wide, box), wide, ~firm, free)
+
+
+def _larger(search: Search, which: NDArray[np.intp], box: Array) -> Flags:
+    """Which coefficients (q,), of these, may by their own intervals be larger than is assumed of them."""
+    larger = np.zeros(len(box), bool)
+    if len(which) and len(told := which[search.bounded(which, SURE)]):
+        points = np.abs(search.reading.center + search.ends(told, SURE)[0])
+        larger[told] = np.any(points[:, np.arange(len(told)), told] > box[told], axis=0)
+    return larger
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -94,7 +104,7 @@ class Search:
         middle, success = lowest(reading, box.main, start_of(reading, box.main))
         if success:
             middle, success = lowest(reading, box.nuisance, middle)
-        return cls(reading, contrasts, box.of(contrasts), box.nuisance, box.open, middle, success and not reading.far)
+        return cls(reading, contrasts, box.of(contrasts), box.nuisance, box.open, middle, success)
 
     def ends(
         self, which: NDArray[np.intp], z: float | Array, widening: float = 0.0, known: bool = True

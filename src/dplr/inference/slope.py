@@ -43,7 +43,7 @@ def mean_slope(reading: Reading, level: float, bounds: Bounds = None) -> tuple[f
     The constant is the last coordinate; `bounds` are the largest effects, as those of intervals.
     """
     nothing = math.nan, math.nan, math.nan
-    if reading.n_rows is None or reading.far or not np.all(np.isfinite(reading.matrix)):
+    if reading.n_rows is None or not np.all(np.isfinite(reading.matrix)):
         return nothing
     z = -float(special.ndtri((1 - level) / 2))
     per_row = reading.n_rows * float(reading.sizes[-1]) ** 2
