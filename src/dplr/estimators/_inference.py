@@ -267,7 +267,6 @@ class Inference(Tests, Banded):
             unit=math.nan if prep.labels or self._weighted else GRID / float(prep.scale[-1]),
             weighted=self._weighted,
             whole=mechanism.whole or clustered,
-            started=record.plan.problem.w0 is not None,
             counted="" if summed else fitted.privacy_.unit.many if clustered else "rows",
             otherwise="" if prep.labels else _OWN_FIT if robust else _ROBUST,
             boxed=prep.geometry.half_width is not None,

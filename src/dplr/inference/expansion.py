@@ -16,6 +16,7 @@ from scipy import special
 from dplr.inference.noise import covariance
 from dplr.inference.reading import EFFECT_BOUNDS, Reading
 from dplr.inference.sampling import positive_part
+from dplr.inference.score import variances
 
 Array = NDArray[np.float64]
 # Rounds in which the way to the coefficients and the curve along it are found, and the change that ends them, in
@@ -109,6 +110,16 @@ def expanded(reading: Reading, about: Expansion) -> Reading:
     if not all(np.all(np.isfinite(part)) for part in (tangent.matrix, tangent.vector, tangent.sampling, remainder)):
         remainder = np.full((q, q), np.nan)  # nothing is known: no interval
     return replace(tangent, sampling=tangent.sampling + remainder, remainder=remainder)
+
+
+def widened(reading: Reading, contrasts: Array) -> Array:
+    """By which factor the remainder makes the intervals of contrasts (m, q) longer."""
+    assert reading.remainder is not None
+    x = np.linalg.lstsq(reading.matrix, contrasts.T, rcond=None)[0].T
+    way = np.linalg.lstsq(reading.matrix, reading.vector, rcond=None)[0]
+    total, _ = variances(reading, x, np.broadcast_to(way, x.shape))
+    share = np.sum(x @ reading.remainder * x, axis=1) / total
+    return np.asarray(1 / np.sqrt(1 - np.clip(share, 0.0, 1 - _LEAST)))
 
 
 def _tangent(reading: Reading, bend: _Bend, mean: Array, at_point: bool) -> Reading:
