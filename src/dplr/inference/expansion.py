@@ -89,12 +89,15 @@ class _Bend(NamedTuple):
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
-def expanded(reading: Reading, about: Expansion) -> Reading:
+def expanded(reading: Reading) -> Reading:
     """The equation of a score at a point, with what the curve adds on the way to the coefficients.
 
     Its vector and matrix are those of a tangent where the way ends; what is not known of the curve is in its
-    `remainder`, and counts as sampling.
+    `remainder`, and counts as sampling. Moments stay as they are.
     """
+    about = reading.expansion
+    if about is None:
+        return reading
     hessian = positive_part(reading.matrix)
     law, q = _Law.of(hessian, reading, about), len(hessian)
     bend, mean = _Bend(np.zeros(q), np.zeros((q, q)), 1.0, 0.0), np.zeros(q)
@@ -109,7 +112,7 @@ def expanded(reading: Reading, about: Expansion) -> Reading:
     tangent, remainder = _tangent(reading, bend, way.mean, about.at_point), bend.rest * hessian
     if not all(np.all(np.isfinite(part)) for part in (tangent.matrix, tangent.vector, tangent.sampling, remainder)):
         remainder = np.full((q, q), np.nan)  # nothing is known: no interval
-    return replace(tangent, sampling=tangent.sampling + remainder, remainder=remainder)
+    return replace(tangent, sampling=tangent.sampling + remainder, remainder=remainder, expansion=None)
 
 
 def widened(reading: Reading, contrasts: Array) -> Array:

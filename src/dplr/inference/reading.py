@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,9 @@ from numpy.typing import NDArray
 from dplr._kit.validation import sentence
 from dplr.inference.sampling import bounded_sampling, classical_sampling, residual_sum
 from dplr.privacy.estimand import Estimand
+
+if TYPE_CHECKING:
+    from dplr.inference.expansion import Expansion
 
 # The largest effect of a flag, level or bin that noise drowns, in units of the equation (intervals.md, section 3): the
 # width of a target from -1 to 1, log odds, and logarithms of rates.
@@ -50,7 +54,8 @@ class Reading:
     square : sum of the squares of the target, public or released; None where it is not known. Subsets need it.
     square_noise : variance of the noise on `square`; 0 where it is public.
     clustered : whether `sampling` holds for rows of one person that depend on each other: `n_rows` are persons.
-    remainder : (q, q) the part of `sampling` that stands for the curve of a loss; None for moments.
+    expansion : of a score that is read at its point; None for moments, and where what its curve adds is in (`expanded`).
+    remainder : (q, q) the part of `sampling` that stands for what is not known of that; None where there is none.
     largest : mean square of a residual that is taken in all rows in place of an estimate; None for an estimate.
     """
 
@@ -70,6 +75,7 @@ class Reading:
     square: float | None = None
     square_noise: float = 0.0
     clustered: bool = False
+    expansion: Expansion | None = None
     remainder: NDArray[np.float64] | None = None
     largest: float | None = None
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.validation import sentence
-from dplr.inference.expansion import Curve, Expansion, expanded
+from dplr.inference.expansion import Curve, Expansion
 from dplr.inference.reading import Reading
 from dplr.inference.sampling import positive_part
 from dplr.mechanisms.drawing import noisy_cells
@@ -148,7 +148,7 @@ def reading(plan: Plan, released: Mapping[str, Vector], coef: Vector, deviations
     sampling = positive_part(hessian)  # of rows that count less than whole it is larger than what their scores vary
     if robust:
         sampling = axes(plan, released).sampling(released[squares.NAME])
-    equation = Reading(
+    return Reading(
         matrix=hessian,
         vector=ridges * (coef - start),
         cells=cells,
@@ -161,8 +161,8 @@ def reading(plan: Plan, released: Mapping[str, Vector], coef: Vector, deviations
         sizes=np.array(geometry.sizes),
         estimand=Estimand.LOG_ODDS,
         n_rows=None if problem.neighbouring is Neighbouring.ADD_REMOVE else problem.n_rows,
+        expansion=Expansion(Curve.LOGISTIC, geometry.row_norm, geometry.intercept > 0),
     )
-    return expanded(equation, Expansion(Curve.LOGISTIC, geometry.row_norm, geometry.intercept > 0))
 
 
 def _matrix(geometry: Geometry, released: Mapping[str, Vector]) -> Vector:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.progress import Track
-from dplr.inference.expansion import Expansion, expanded
+from dplr.inference.expansion import Expansion
 from dplr.inference.reading import Reading
 from dplr.inference.sampling import robust_sampling
 from dplr.mechanisms.drawing import noisy_blocks
@@ -213,7 +213,8 @@ def reading_of(plan: Plan, released: Part) -> Reading:
     meat = meat_matrix(plan.problem, released)
     if meat is not None:
         meat *= query_of_squares(plan.problem).largest ** 2
-    reading = Reading(
+    loss = plan.problem.loss
+    return Reading(
         matrix=equation.hessian,
         vector=equation.score,
         cells=cells,
@@ -223,11 +224,11 @@ def reading_of(plan: Plan, released: Part) -> Reading:
         laplace=False,
         center=point,
         sizes=np.array(geometry.sizes),
-        estimand=plan.problem.loss.estimand,
+        estimand=loss.estimand,
         n_rows=None if plan.problem.neighbouring is Neighbouring.ADD_REMOVE else plan.problem.n_rows,
         robust=meat is not None,
         clustered=plan.problem.unit.person is not None,
+        expansion=Expansion(
+            curve_of(loss), geometry.row_norm, geometry.intercept > 0, steepness(loss), at_point=meat is None
+        ),
     )
-    loss = plan.problem.loss
-    about = Expansion(curve_of(loss), geometry.row_norm, geometry.intercept > 0, steepness(loss), meat is None)
-    return expanded(reading, about)
