@@ -5,6 +5,7 @@ Proofs, and what is a plug-in: intervals.md, section 10.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple
@@ -24,6 +25,8 @@ Array = NDArray[np.float64]
 _ROUNDS, _STILL = 12, 1e-4
 # No step is longer, so that its exponential is finite.
 _LONGEST = 50.0
+# A column with this part of the largest variance that its mean allows counts as a flag.
+_TWO_VALUED = 0.8
 # No sum of second derivatives, nor deviation, counts as less.
 _LEAST = 1e-12
 
@@ -151,12 +154,16 @@ def _way(tangent: Reading, before: _Way) -> _Way:
 
 
 class _Law(NamedTuple):
-    """Rows weighted with their second derivative: its sum, the mean of a row (q,), covariance (q, q), sizes (q,)."""
+    """Rows weighted with their second derivative: its sum, the mean of a row (q,), covariance (q, q), sizes (q,).
+
+    `least` (q,) are the smallest values of coordinates.
+    """
 
     total: float
     mean: Array
     covariance: Array
     sizes: Array
+    least: Array
 
     @classmethod
     def of(cls, hessian: Array, reading: Reading, about: Expansion) -> _Law:
@@ -165,47 +172,102 @@ class _Law(NamedTuple):
         total = float(hessian[-1, -1]) / size**2 if about.constant else float(np.trace(hessian)) / about.row_norm**2
         total = max(total, _LEAST)
         mean = hessian[:, -1] / (size * total) if about.constant else np.zeros(len(hessian))
-        return cls(total, mean, hessian / total - np.outer(mean, mean), reading.sizes)
+        least = np.where(reading.tied > 0, 0.0, -reading.sizes)
+        return cls(total, mean, hessian / total - np.outer(mean, mean), reading.sizes, least)
 
     def bend(self, point: Array, way: _Way, about: Expansion) -> _Bend:
-        """What the curve adds on a way, as of rows whose margins and steps are jointly normal."""
-        margins, steps, parts = self._nodes(point, way.mean)
+        """What the curve adds on a way, as of rows whose margins and steps are jointly normal, or normal given a flag."""
+        pair = _Pair.of(self, point, way.mean)
         scatter = float(np.sum(way.spread * self.covariance)) + float(self.mean @ way.spread @ self.mean)
         noise = np.sqrt(max(scatter, 0.0)) * _OF_NOISE[0]
+        margins, steps = pair.nodes()
         if about.curve is Curve.UNSIGNED:
             length = about.steepness * np.abs(steps[:, None] + noise)
             rest = _NODES[1] @ ((np.expm1(length) - length) / about.steepness) ** 2 @ _OF_NOISE[1]
             nothing = np.zeros_like(self.mean)
             return _Bend(nothing, np.zeros_like(self.covariance), 1.0, self.total * float(rest))
-        share = special.expit(margins) if about.curve is Curve.LOGISTIC else np.zeros_like(margins)
+        share = _share(about, margins)
         gain, ratio = _along(share, steps)
-        bent = gain - steps
-        rows = self.mean[:, None] + parts @ _NODES[0]
-        score = self.total * rows @ (_NODES[1] * bent)
-        weights = _NODES[1] * (ratio - 1)
-        hessian = weights.sum() * (self.covariance - parts @ parts.T) + (rows * weights) @ rows.T
+        bent = np.stack([gain - steps, ratio - 1])
+        rows = self.mean[:, None] + pair.parts @ _NODES[0]
+        score = rows @ (_NODES[1] * bent[0])
+        weights = _NODES[1] * bent[1]
+        hessian = weights.sum() * (self.covariance - pair.parts @ pair.parts.T) + (rows * weights) @ rows.T
         fitted = np.vstack([np.ones_like(steps), _NODES[0]])
-        left = bent - (fitted * _NODES[1] @ bent) @ fitted
+        left = bent[0] - (fitted * _NODES[1] @ bent[0]) @ fitted
+        for flag in self._flags():
+            along = self.covariance[:, flag] / self.covariance[flag, flag]
+            square = self.covariance[flag, flag] - pair.parts[flag] @ pair.parts[flag]
+            part = pair.parts[flag] @ _NODES[0]
+            powers = np.stack([np.ones_like(part), part, part**2 + square])
+            of_score, of_hessian = pair.given(self, flag, about) - bent * _NODES[1] @ powers.T
+            score += of_score[0] * self.mean + of_score[1] * along
+            both = np.outer(self.mean, along)
+            rest = self.covariance - np.outer(along, along) * self.covariance[flag, flag]
+            hessian += of_hessian[0] * (np.outer(self.mean, self.mean) + rest)
+            hessian += of_hessian[1] * (both + both.T) + of_hessian[2] * np.outer(along, along)
         there = share * np.exp(steps) / (1 + share * np.expm1(steps))
         second = ratio[:, None] * (_along(there[:, None], noise)[0] - noise)
         rest = _NODES[1] @ left**2 + _NODES[1] @ second**2 @ _OF_NOISE[1]
         length = _NODES[1] @ steps**2
         mean_ratio = float(_NODES[1] @ (gain * steps) / length) if length > 0 else 1.0
-        return _Bend(score, self.total * (hessian + hessian.T) / 2, mean_ratio, self.total * float(rest))
+        return _Bend(self.total * score, self.total * (hessian + hessian.T) / 2, mean_ratio, self.total * float(rest))
 
-    def _nodes(self, point: Array, way: Array) -> tuple[Array, Array, Array]:
-        """Margins and steps of rows at the nodes, and the covariance (q, 2) of rows with the two of these."""
-        along = self.covariance @ np.column_stack([point, way])
-        first = np.sqrt(max(float(point @ along[:, 0]), 0.0))
-        of_margin = along[:, 0] / first if first > 0 else np.zeros_like(way)
-        rest = along[:, 1] - float(way @ of_margin) * of_margin
-        second = np.sqrt(max(float(way @ rest), 0.0))
-        of_step = rest / second if second > _LEAST else np.zeros_like(way)
-        parts = np.column_stack([of_margin, of_step])
-        values = np.array([point, way]) @ (self.mean[:, None] + parts @ _NODES[0])
-        longest = np.minimum(np.abs([point, way]) @ self.sizes, _LONGEST)[:, None]
-        margins, steps = np.clip(values, -longest, longest)
-        return margins, steps, parts
+    def _flags(self) -> list[int]:
+        """Coordinates whose variance is nearly the largest that their mean allows: most rows are at their ends."""
+        largest = (self.mean - self.least) * (self.sizes - self.mean)
+        return np.flatnonzero((self.covariance.diagonal() > _TWO_VALUED * largest) & (largest > _LEAST)).tolist()
+
+    def values(self, flag: int) -> tuple[Array, Array]:
+        """The two values of a flag less its mean, and the shares of rows that have them."""
+        high = (self.mean[flag] - self.least[flag]) / (self.sizes[flag] - self.least[flag])
+        odds, deviation = math.sqrt(high / (1 - high)), math.sqrt(self.covariance[flag, flag])
+        return np.array([-deviation * odds, deviation / odds]), np.array([1 - high, high])
+
+
+class _Pair(NamedTuple):
+    """Margin and step of a row: mean (2,), root of the covariance (2, 2), and the covariance (q, 2) of rows and nodes."""
+
+    mean: Array
+    root: Array
+    parts: Array
+    longest: Array
+    both: Array
+
+    @classmethod
+    def of(cls, law: _Law, point: Array, way: Array) -> _Pair:
+        """Those at a point and on a way from it."""
+        both = np.array([point, way])
+        root = _root(both @ law.covariance @ both.T)
+        longest = np.minimum(np.abs(both) @ law.sizes, _LONGEST)
+        return cls(both @ law.mean, root, law.covariance @ both.T @ np.linalg.pinv(root).T, longest, both)
+
+    def nodes(self) -> Array:
+        """Margins and steps (2, k) at the nodes."""
+        return np.clip((self.mean[:, None] + self.root @ _NODES[0]), -self.longest[:, None], self.longest[:, None])
+
+    def given(self, law: _Law, flag: int, about: Expansion) -> Array:
+        """Means (2, 3) of what the curve adds to score and Hessian times powers of a flag less its mean: 0, 1 and 2."""
+        along = self.both @ law.covariance[:, flag] / law.covariance[flag, flag]
+        root = _root(self.root @ self.root.T - np.outer(along, along) * law.covariance[flag, flag])
+        total = np.zeros((2, 3))
+        for value, share in zip(*law.values(flag), strict=True):
+            margins, steps = self._replace(mean=self.mean + along * value, root=root).nodes()
+            gain, ratio = _along(_share(about, margins), steps)
+            means = np.stack([gain - steps, ratio - 1]) @ _NODES[1]
+            total += share * np.outer(means, [1.0, value, value**2])
+        return total
+
+
+def _root(covariance: Array) -> Array:
+    """A root of the covariance of two numbers."""
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+def _share(about: Expansion, margins: Array) -> Array:
+    """p of a logistic loss; 0 of an exponential one."""
+    return special.expit(margins) if about.curve is Curve.LOGISTIC else np.zeros_like(margins)
 
 
 def _along(share: Array, step: Array) -> tuple[Array, Array]:
