@@ -69,21 +69,19 @@ def test_the_tangent_leads_to_the_coefficients_and_what_is_left_is_within_the_re
     tangent = expanded(reading)
     before, after = (one.vector - one.matrix @ way for one in (reading, tangent))
     assert after @ np.linalg.solve(tangent.remainder, after) < 1
-    length = np.linalg.solve(reading.sampling, np.column_stack([before, after]))
-    assert np.sqrt(after @ length[:, 1]) < 0.5 * np.sqrt(before @ length[:, 0])
-    ratios = np.linalg.eigvals(np.linalg.solve(there, tangent.matrix)).real
-    plain = np.linalg.eigvals(np.linalg.solve(there, reading.matrix)).real
-    assert np.abs(np.log(ratios)).max() < max(0.6 * np.abs(np.log(plain)).max(), 0.1)
+    assert np.linalg.norm(after) < 0.5 * np.linalg.norm(before)
+    # without the remainder the errors are those that the Hessian at the coefficients tells, and not the released one
+    covariance = np.linalg.solve(reading.matrix, tangent.sampling - tangent.remainder) @ np.linalg.inv(reading.matrix)
+    far = [np.abs(np.log(np.linalg.eigvals(there @ one).real)).max() for one in (covariance, np.linalg.inv(reading.matrix))]
+    assert far[0] < max(0.5 * far[1], 0.15)
 
 
 def test_of_normal_rows_the_whole_curve_is_known():
     theta, point = np.array([6.0, -4.0, -2.0]), np.array([4.5, -3.0, -1.0])
-    reading, there = exact("normal", theta, point)
+    reading, _ = exact("normal", theta, point)
     tangent = expanded(reading)
-    way = theta - point
     found, plain = (np.linalg.solve(one.matrix, one.vector) for one in (tangent, reading))
-    assert np.abs(found - way).max() < 0.1 * np.abs(plain - way).max()
-    np.testing.assert_allclose(tangent.matrix, there, rtol=0.03, atol=0.03 * np.abs(there).max())
+    assert np.abs(found - (theta - point)).max() < 0.1 * np.abs(plain - (theta - point)).max()
 
 
 def test_an_error_of_unknown_sign_counts_as_a_variance():
@@ -163,12 +161,12 @@ def test_rates_and_residuals_bend_too(curve):
     about = replace(LOGISTIC, curve=curve, steepness=2.0 if curve is Curve.UNSIGNED else 1.0, at_point=False)
     tangent = expanded(replace(reading, expansion=about))
     assert np.trace(tangent.remainder) > 0
-    np.testing.assert_array_equal(tangent.sampling, reading.sampling + tangent.remainder)
+    found, odds = (np.linalg.solve(one.matrix, one.vector) for one in (tangent, expanded(reading)))
     if curve is Curve.UNSIGNED:  # nothing is known of the direction
-        np.testing.assert_array_equal(tangent.matrix, reading.matrix)
-        np.testing.assert_array_equal(tangent.vector, reading.vector)
+        np.testing.assert_allclose(found, np.linalg.solve(reading.matrix, reading.vector), rtol=1e-9)
+        np.testing.assert_allclose(tangent.sampling, reading.sampling + tangent.remainder, rtol=1e-9)
     else:  # exp(s) of each row, which labels of 1 % nearly have as well
-        np.testing.assert_allclose(tangent.matrix, expanded(reading).matrix, rtol=0.2, atol=2.0)
+        np.testing.assert_allclose(found, odds, atol=0.05)
 
 
 def test_without_a_constant_and_beside_a_direction_of_no_row_there_is_a_remainder():

@@ -27,6 +27,8 @@ _ROUNDS, _STILL = 12, 1e-4
 _LONGEST = 50.0
 # A column with this part of the largest variance that its mean allows counts as a flag.
 _TWO_VALUED = 0.8
+# The Hessian where the way ends is at least this part of that at the point.
+_SMALLEST = 0.05
 # No sum of second derivatives, nor deviation, counts as less.
 _LEAST = 1e-12
 
@@ -82,12 +84,13 @@ class _Way(NamedTuple):
 
 
 class _Bend(NamedTuple):
-    """What the curve adds: to the score (q,) and to the Hessian (q, q) at the end of the way; the ratio of the mean
-    Hessian along it to that at the point; and the square of the bound of the rest, in deviations of the Hessian."""
+    """What the curve adds: to the score (q,) and to the Hessian (q, q) at the end of the way.
+
+    `rest` is the square of the bound of what is not known of it, in deviations of the Hessian.
+    """
 
     score: Array
     hessian: Array
-    ratio: float
     rest: float
 
 
@@ -95,27 +98,23 @@ class _Bend(NamedTuple):
 def expanded(reading: Reading) -> Reading:
     """The equation of a score at a point, with what the curve adds on the way to the coefficients.
 
-    Its vector and matrix are those of a tangent where the way ends; what is not known of the curve is in its
-    `remainder`, and counts as sampling. Moments stay as they are.
+    It is that of the tangent where the way ends. What is not known of the curve is in its `remainder`, and counts as
+    sampling. Moments stay as they are.
     """
     about = reading.expansion
     if about is None:
         return reading
     hessian = positive_part(reading.matrix)
-    law, q = _Law.of(hessian, reading, about), len(hessian)
-    bend, mean = _Bend(np.zeros(q), np.zeros((q, q)), 1.0, 0.0), np.zeros(q)
-    way = _Way(mean, np.zeros((q, q)))
+    law, nothing = _Law.of(hessian, reading, about), np.zeros_like(hessian)
+    bend, way = _Bend(nothing[0], nothing, 0.0), _Way(nothing[0], nothing)
     for _ in range(_ROUNDS):
-        tangent = _tangent(reading, bend, way.mean, about.at_point)
-        way = _way(tangent, way)
-        bend = law.bend(reading.center, way, about)
-        moved, mean = way.mean - mean, way.mean
+        before, way = way, _way(_tangent(reading, bend, way, about.at_point), way)
+        bend, moved = law.bend(reading.center, way, about), way.mean - before.mean
         if not float(moved @ hessian @ moved) > _STILL**2:
             break
-    tangent, remainder = _tangent(reading, bend, way.mean, about.at_point), bend.rest * hessian
-    if not all(np.all(np.isfinite(part)) for part in (tangent.matrix, tangent.vector, tangent.sampling, remainder)):
-        remainder = np.full((q, q), np.nan)  # nothing is known: no interval
-    return replace(tangent, sampling=tangent.sampling + remainder, remainder=remainder, expansion=None)
+    tangent = _tangent(reading, bend, way, about.at_point)
+    assert tangent.remainder is not None
+    return replace(tangent, sampling=tangent.sampling + tangent.remainder, expansion=None)
 
 
 def widened(reading: Reading, contrasts: Array) -> Array:
@@ -128,15 +127,37 @@ def widened(reading: Reading, contrasts: Array) -> Array:
     return np.asarray(1 / np.sqrt(1 - np.clip(share, 0.0, 1 - _LEAST)))
 
 
-def _tangent(reading: Reading, bend: _Bend, mean: Array, at_point: bool) -> Reading:
-    """The equation of the tangent at the end of the way."""
+def _tangent(reading: Reading, bend: _Bend, way: _Way, at_point: bool) -> Reading:
+    """The equation of the tangent at the end of the way, times what makes its matrix the released one.
+
+    So the noise on the Hessian grows from the end of the way as that of the Hessian there. At the end it is that of the
+    mean of both: the difference counts as sampling.
+    """
+    hessian, q = positive_part(reading.matrix), len(reading.matrix)
+    last = positive_part((1 - _SMALLEST) * hessian + bend.hessian) + _SMALLEST * hessian
+    turn = np.eye(q) + (hessian - last) @ np.linalg.pinv(last, hermitian=True)
+    noise, mean = _noise(reading, way), (turn + np.eye(q)) / 2
+    sampling = positive_part(reading.sampling + bend.hessian) if at_point else reading.sampling
     return replace(
         reading,
-        matrix=reading.matrix + bend.hessian,
-        vector=reading.vector - bend.score + bend.hessian @ mean,
-        cells=reading.cells * bend.ratio**2,
-        sampling=positive_part(reading.sampling + bend.hessian) if at_point else reading.sampling,
+        vector=turn @ (reading.vector - bend.score + bend.hessian @ way.mean),
+        vector_noise=_times(turn, reading.vector_noise),
+        sampling=_times(turn, sampling) + positive_part(_times(mean, noise) - noise),
+        remainder=bend.rest * _times(turn, hessian),
     )
+
+
+def _times(turn: Array, covariance: Array) -> Array:
+    """Covariance of what is multiplied by a matrix."""
+    out = turn @ covariance @ turn.T
+    return (out + out.T) / 2
+
+
+def _noise(equation: Reading, way: _Way) -> Array:
+    """Covariance that noise on the Hessian causes, with the second moments of a way."""
+    values, vectors = np.linalg.eigh(np.outer(way.mean, way.mean) + way.spread)
+    roots = (vectors * np.sqrt(np.maximum(values, 0.0))).T
+    return np.asarray(covariance(equation.cells, equation.tied, roots).sum(axis=0))
 
 
 def _way(tangent: Reading, before: _Way) -> _Way:
@@ -144,9 +165,7 @@ def _way(tangent: Reading, before: _Way) -> _Way:
 
     The noise on the Hessian counts with the second moments of the way `before`.
     """
-    values, vectors = np.linalg.eigh(np.outer(before.mean, before.mean) + before.spread)
-    roots = (vectors * np.sqrt(np.maximum(values, 0.0))).T
-    noise = covariance(tangent.cells, tangent.tied, roots).sum(axis=0)
+    noise = _noise(tangent, before)
     weighted = np.linalg.lstsq(tangent.vector_noise + tangent.sampling + noise, tangent.matrix, rcond=None)[0].T
     usual = np.diag((tangent.sizes / EFFECT_BOUNDS[tangent.estimand]) ** 2)
     spread = np.linalg.inv(weighted @ tangent.matrix + usual)
@@ -185,9 +204,9 @@ class _Law(NamedTuple):
             length = about.steepness * np.abs(steps[:, None] + noise)
             rest = _NODES[1] @ ((np.expm1(length) - length) / about.steepness) ** 2 @ _OF_NOISE[1]
             nothing = np.zeros_like(self.mean)
-            return _Bend(nothing, np.zeros_like(self.covariance), 1.0, self.total * float(rest))
-        share = _share(about, margins)
-        gain, ratio = _along(share, steps)
+            return _Bend(nothing, np.zeros_like(self.covariance), self.total * float(rest))
+        shares = _shares(about, margins)
+        gain, ratio = _along(shares, steps)
         bent = np.stack([gain - steps, ratio - 1])
         rows = self.mean[:, None] + pair.parts @ _NODES[0]
         score = rows @ (_NODES[1] * bent[0])
@@ -206,12 +225,10 @@ class _Law(NamedTuple):
             rest = self.covariance - np.outer(along, along) * self.covariance[flag, flag]
             hessian += of_hessian[0] * (np.outer(self.mean, self.mean) + rest)
             hessian += of_hessian[1] * (both + both.T) + of_hessian[2] * np.outer(along, along)
-        there = share * np.exp(steps) / (1 + share * np.expm1(steps))
-        second = ratio[:, None] * (_along(there[:, None], noise)[0] - noise)
+        there = shares * np.stack([np.ones_like(steps), np.exp(steps)])
+        second = ratio[:, None] * (_along((there / there.sum(axis=0))[..., None], noise)[0] - noise)
         rest = _NODES[1] @ left**2 + _NODES[1] @ second**2 @ _OF_NOISE[1]
-        length = _NODES[1] @ steps**2
-        mean_ratio = float(_NODES[1] @ (gain * steps) / length) if length > 0 else 1.0
-        return _Bend(self.total * score, self.total * (hessian + hessian.T) / 2, mean_ratio, self.total * float(rest))
+        return _Bend(self.total * score, self.total * (hessian + hessian.T) / 2, self.total * float(rest))
 
     def _flags(self) -> list[int]:
         """Coordinates whose variance is nearly the largest that their mean allows: most rows are at their ends."""
@@ -253,7 +270,7 @@ class _Pair(NamedTuple):
         total = np.zeros((2, 3))
         for value, share in zip(*law.values(flag), strict=True):
             margins, steps = self._replace(mean=self.mean + along * value, root=root).nodes()
-            gain, ratio = _along(_share(about, margins), steps)
+            gain, ratio = _along(_shares(about, margins), steps)
             means = np.stack([gain - steps, ratio - 1]) @ _NODES[1]
             total += share * np.outer(means, [1.0, value, value**2])
         return total
@@ -265,16 +282,14 @@ def _root(covariance: Array) -> Array:
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
-def _share(about: Expansion, margins: Array) -> Array:
-    """p of a logistic loss; 0 of an exponential one."""
-    return special.expit(margins) if about.curve is Curve.LOGISTIC else np.zeros_like(margins)
+def _shares(about: Expansion, margins: Array) -> Array:
+    """1 - p and p (2, k) of a logistic loss, whose second derivative is p (1 - p); 1 and 0 of an exponential one."""
+    if about.curve is Curve.LOGISTIC:
+        return np.stack([special.expit(-margins), special.expit(margins)])
+    return np.stack([np.ones_like(margins), np.zeros_like(margins)])
 
 
-def _along(share: Array, step: Array) -> tuple[Array, Array]:
-    """Difference of the first derivative on a step, over the second one at its start, and that at its end over it.
-
-    `share` is p of a logistic loss, whose second derivative is p (1 - p); with 0 it is that of an exponential one.
-    """
-    grown = np.expm1(step)
-    below = 1 + share * grown
-    return grown / below, (1 + grown) / below**2
+def _along(shares: Array, step: Array) -> tuple[Array, Array]:
+    """Difference of the first derivative on a step, over the second one at its start, and that at its end over it."""
+    below = shares[0] + shares[1] * np.exp(step)
+    return np.expm1(step) / below, np.exp(step) / below**2
