@@ -71,8 +71,9 @@ def test_the_tangent_leads_to_the_coefficients_and_what_is_left_is_within_the_re
     assert after @ np.linalg.solve(tangent.remainder, after) < 1
     assert np.linalg.norm(after) < 0.5 * np.linalg.norm(before)
     # without the remainder the errors are those that the Hessian at the coefficients tells, and not the released one
-    covariance = np.linalg.solve(reading.matrix, tangent.sampling - tangent.remainder) @ np.linalg.inv(reading.matrix)
-    far = [np.abs(np.log(np.linalg.eigvals(there @ one).real)).max() for one in (covariance, np.linalg.inv(reading.matrix))]
+    inverse = np.linalg.inv(reading.matrix)
+    covariance = inverse @ (tangent.sampling - tangent.remainder) @ inverse
+    far = [np.abs(np.log(np.linalg.eigvals(there @ one).real)).max() for one in (covariance, inverse)]
     assert far[0] < max(0.5 * far[1], 0.15)
 
 
@@ -174,5 +175,6 @@ def test_without_a_constant_and_beside_a_direction_of_no_row_there_is_a_remainde
     keep = np.array([0, 1])
     small = replace(reading._cut(keep), expansion=replace(LOGISTIC, constant=False))
     assert np.all(np.isfinite(expanded(small).remainder))
-    null = replace(reading, matrix=np.diag([0.0, 1, 1]) * reading.matrix, sampling=np.diag([0.0, 1, 1]) * reading.matrix)
+    matrix = reading.matrix * np.outer([0.0, 1.0, 1.0], [0.0, 1.0, 1.0])
+    null = replace(reading, matrix=matrix, sampling=matrix)
     assert np.all(np.isfinite(expanded(null).remainder))

@@ -11,7 +11,6 @@ from scipy import special
 
 import dplr
 from declared_units import declared
-from dplr.inference.expansion import Expansion
 from dplr.mechanisms.score import defaults, losses, rounds
 from dplr.privacy.estimand import Estimand
 from dplr.problem.losses import LOGISTIC, POISSON, has_score, huber_residual, poisson, smooth_huber

@@ -195,7 +195,7 @@ class _Law(NamedTuple):
         return cls(total, mean, hessian / total - np.outer(mean, mean), reading.sizes, least)
 
     def bend(self, point: Array, way: _Way, about: Expansion) -> _Bend:
-        """What the curve adds on a way, as of rows whose margins and steps are jointly normal, or normal given a flag."""
+        """What the curve adds on a way, as of rows whose margins and steps are normal, for a flag given it."""
         pair = _Pair.of(self, point, way.mean)
         scatter = float(np.sum(way.spread * self.covariance)) + float(self.mean @ way.spread @ self.mean)
         noise = np.sqrt(max(scatter, 0.0)) * _OF_NOISE[0]
@@ -243,7 +243,10 @@ class _Law(NamedTuple):
 
 
 class _Pair(NamedTuple):
-    """Margin and step of a row: mean (2,), root of the covariance (2, 2), and the covariance (q, 2) of rows and nodes."""
+    """Margin and step of a row, its products with `both` (2, q): mean and largest size (2,), root of the covariance.
+
+    `parts` (q, 2) is the covariance of rows and nodes.
+    """
 
     mean: Array
     root: Array

@@ -54,7 +54,7 @@ class Reading:
     square : sum of the squares of the target, public or released; None where it is not known. Subsets need it.
     square_noise : variance of the noise on `square`; 0 where it is public.
     clustered : whether `sampling` holds for rows of one person that depend on each other: `n_rows` are persons.
-    expansion : of a score that is read at its point; None for moments, and where what its curve adds is in (`expanded`).
+    expansion : of a score that is read at its point; None for moments, and where what its curve adds is counted.
     remainder : (q, q) the part of `sampling` that stands for what is not known of that; None where there is none.
     largest : mean square of a residual that is taken in all rows in place of an estimate; None for an estimate.
     """

@@ -372,8 +372,8 @@ def _bent(equation: Equation, names: Sequence[str], lines: Sequence[Line]) -> li
         return []
     named = ", ".join(names[k] for k in wide[:_NAMED]) + (f" and {len(wide) - _NAMED} more" if wide[_NAMED:] else "")
     return [
-        f"{_of(equation)}{named}: wider, by up to {100 * (factors[wide[0]] - 1):.0f} %, for what is not known of the curve "
-        "of the loss between the released point and the coefficients. A larger eps or more rows lessen it."
+        f"{_of(equation)}{named}: wider, by up to {100 * (factors[wide[0]] - 1):.0f} %, for what is not known of the "
+        "curve of the loss between the released point and the coefficients. A larger eps or more rows lessen it."
     ]
 
 
