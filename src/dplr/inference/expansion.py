@@ -222,8 +222,8 @@ class _Law(NamedTuple):
             of_score, of_hessian = pair.given(self, flag, about) - bent * _NODES[1] @ powers.T
             score += of_score[0] * self.mean + of_score[1] * along
             both = np.outer(self.mean, along)
-            rest = self.covariance - np.outer(along, along) * self.covariance[flag, flag]
-            hessian += of_hessian[0] * (np.outer(self.mean, self.mean) + rest)
+            others = self.covariance - np.outer(along, along) * self.covariance[flag, flag]
+            hessian += of_hessian[0] * (np.outer(self.mean, self.mean) + others)
             hessian += of_hessian[1] * (both + both.T) + of_hessian[2] * np.outer(along, along)
         there = shares * np.stack([np.ones_like(steps), np.exp(steps)])
         second = ratio[:, None] * (_along((there / there.sum(axis=0))[..., None], noise)[0] - noise)

@@ -78,9 +78,9 @@ def box_of(reading: Reading, bounds: Bounds = None) -> Box:
 
 
 def _larger(search: Search, which: NDArray[np.intp], box: Array) -> Flags:
-    """Which coefficients (q,), of these, may by their own intervals be larger than is assumed of them."""
+    """Which coefficients (q,), of these, may by their own intervals be larger than is assumed: log odds that are steep."""
     larger = np.zeros(len(box), bool)
-    if len(which) and len(told := which[search.bounded(which, SURE)]):
+    if search.reading.remainder is not None and len(which) and len(told := which[search.bounded(which, SURE)]):
         points = np.abs(search.reading.center + search.ends(told, SURE)[0])
         larger[told] = np.any(points[:, np.arange(len(told)), told] > box[told], axis=0)
     return larger
