@@ -78,7 +78,7 @@ def box_of(reading: Reading, bounds: Bounds = None) -> Box:
 
 
 def _larger(search: Search, which: NDArray[np.intp], box: Array) -> Flags:
-    """Which coefficients (q,), of these, may by their own intervals be larger than is assumed: log odds that are steep."""
+    """Which coefficients (q,), of these, their own intervals let be larger than is assumed: log odds that are steep."""
     larger = np.zeros(len(box), bool)
     if search.reading.remainder is not None and len(which) and len(told := which[search.bounded(which, SURE)]):
         points = np.abs(search.reading.center + search.ends(told, SURE)[0])
