@@ -120,7 +120,7 @@ def expanded(reading: Reading) -> Reading:
 def widened(reading: Reading, contrasts: Array) -> Array:
     """By which factor the remainder makes the intervals of contrasts (m, q) longer."""
     assert reading.remainder is not None
-    x = np.linalg.lstsq(reading.matrix, contrasts.T, rcond=None)[0].T
+    x = np.asarray(np.linalg.lstsq(reading.matrix, contrasts.T, rcond=None)[0].T, np.float64)
     way = np.linalg.lstsq(reading.matrix, reading.vector, rcond=None)[0]
     total, _ = variances(reading, x, np.broadcast_to(way, x.shape))
     share = np.sum(x @ reading.remainder * x, axis=1) / total
@@ -168,8 +168,8 @@ def _way(tangent: Reading, before: _Way) -> _Way:
     noise = _noise(tangent, before)
     weighted = np.linalg.lstsq(tangent.vector_noise + tangent.sampling + noise, tangent.matrix, rcond=None)[0].T
     usual = np.diag((tangent.sizes / EFFECT_BOUNDS[tangent.estimand]) ** 2)
-    spread = np.linalg.inv(weighted @ tangent.matrix + usual)
-    return _Way(spread @ (weighted @ tangent.vector), spread)
+    spread = np.asarray(np.linalg.inv(weighted @ tangent.matrix + usual), np.float64)
+    return _Way(np.asarray(spread @ (weighted @ tangent.vector)), spread)
 
 
 class _Law(NamedTuple):
