@@ -11,7 +11,6 @@ from scipy import special
 
 import dplr
 from declared_units import declared
-from dplr.inference.expansion import Expansion
 from dplr.mechanisms.score import defaults, losses, rounds
 from dplr.privacy.estimand import Estimand
 from dplr.problem.losses import LOGISTIC, POISSON, has_score, huber_residual, poisson, smooth_huber
@@ -153,15 +152,6 @@ def test_the_first_step_of_counts_has_the_length_of_gaussian_rows(mean):
     assert intercept + 0.5 * found.sum() == pytest.approx(math.log(mean), abs=0.1)
 
 
-def test_an_expansion_of_a_score_that_varies_less_than_its_hessian_breaks_earlier():
-    """A remainder of the Hessian's size is long beside the deviations of a score that vary a quarter as much."""
-    matrix, score = 100.0 * np.eye(2), np.array([40.0, 0.0])
-    expansion = Expansion(0.5, None)
-    assert not expansion.breaks(matrix, score, 100.0 * np.eye(2), np.zeros((2, 2)))
-    assert expansion.breaks(matrix, score, np.eye(2), np.zeros((2, 2)))
-    assert not expansion.breaks(matrix, score, 400.0 * np.eye(2), np.zeros((2, 2)))
-
-
 def test_persons_beyond_the_room_for_their_scores_are_refused(monkeypatch):
     from dplr.rows.queries import clusters
 
@@ -191,13 +181,12 @@ def test_only_losses_of_the_lemmas_have_scores_whatever_they_are_called():
         dplr.margin_loss(lambda v: v, lambda v: v, lambda v: v, name="smooth_huber")
 
 
-def test_the_remainder_of_a_fit_is_measured_in_widths_of_its_huber_loss():
+def test_the_curve_of_a_fit_is_measured_in_widths_of_its_huber_loss():
     """The plan of a fit has the loss that was asked for, and that of `dplr.plan` the one whose score is released."""
     X, y = made("huber")
     est = fitted(X, y, "huber", eps=3.0)
     (reading,) = est._record.mechanism.readings(est._record.plan, est._record.parts, [None])
-    norm = est._record.plan.problem.geometry.row_norm
-    assert reading.expansion.row_norm == pytest.approx(norm / 0.5)
+    assert reading.expansion.steepness == pytest.approx(1 / 0.5)
 
 
 @pytest.mark.parametrize(

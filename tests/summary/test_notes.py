@@ -64,23 +64,6 @@ def test_a_score_is_not_told_to_leave_columns_out():
     assert "fit a model without such columns" in in_one_line(odds.to_text())
 
 
-def test_a_start_at_zero_is_advised_only_where_there_is_another_one():
-    rng = np.random.default_rng(0)
-    X = rng.uniform(0, 1, (20_000, 2))
-    y = rng.random(20_000) < 1 / (1 + np.exp(-(12 * X[:, 0] - 12 * X[:, 1])))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        bounds = dplr.Bounds([(0, 1)] * 2, target=(False, True))
-        est = dplr.fit(X, y, mechanism="score", eps=5.0, delta=1e-6, bounds=bounds, rng=0)
-    subject = est._subject(None)
-    assert subject.equations[0].reading.far
-    for started in (False, True):
-        table = summarise(replace(subject, started=started), 0.95, False, None)
-        assert ("a start at zero" in in_one_line(table.to_text())) == started
-    assert not subject.started
-    assert "too far" in est.marginal_effects().obstacle
-
-
 def test_rows_that_count_differently_and_persons_are_asked_for_in_their_own_units():
     subject = fitted(rng=1)._subject(None)
     reading = replace(subject.equations[0].reading, cells=subject.equations[0].reading.cells / 30)

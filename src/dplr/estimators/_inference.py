@@ -17,6 +17,7 @@ from dplr.estimators._heading import drowned, facts_of, notes_of_target, table_w
 from dplr.estimators._tests import Tests
 from dplr.fitting.aims import full_factors
 from dplr.fitting.release import Record
+from dplr.inference.expansion import expanded
 from dplr.mechanisms.protocol import Refitting, Tabled, chosen_columns
 from dplr.privacy.words import alarms
 from dplr.problem.geometry import GRID
@@ -217,7 +218,7 @@ class Inference(Tests, Banded):
         mechanism = check_intervals(record, self._obstacle())
         names, prep = fitted.coef_names_, record.prep
         coefs = [np.zeros(0)] * len(record.parts) if isinstance(mechanism, Refitting) else _scaled(fitted)
-        readings = mechanism.readings(record.plan, record.parts, coefs)
+        readings = [expanded(one) for one in mechanism.readings(record.plan, record.parts, coefs)]
         kept = chosen_columns(mechanism)
         if columns is not None:
             places = positions(names, prep.layout, columns)
@@ -256,7 +257,6 @@ class Inference(Tests, Banded):
             unit=math.nan if prep.labels or self._weighted else GRID / float(prep.scale[-1]),
             weighted=self._weighted,
             whole=mechanism.whole or clustered,
-            started=record.plan.problem.w0 is not None,
             counted="" if summed else fitted.privacy_.unit.many if clustered else "rows",
             otherwise="" if prep.labels else _OWN_FIT if robust else _ROBUST,
             boxed=prep.geometry.half_width is not None,

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.validation import sentence
-from dplr.inference.expansion import Expansion
 from dplr.inference.sampling import bounded_sampling, classical_sampling, residual_sum
 from dplr.privacy.estimand import Estimand
+
+if TYPE_CHECKING:
+    from dplr.inference.expansion import Expansion
 
 # The largest effect of a flag, level or bin that noise drowns, in units of the equation (intervals.md, section 3): the
 # width of a target from -1 to 1, log odds, and logarithms of rates.
@@ -51,7 +54,8 @@ class Reading:
     square : sum of the squares of the target, public or released; None where it is not known. Subsets need it.
     square_noise : variance of the noise on `square`; 0 where it is public.
     clustered : whether `sampling` holds for rows of one person that depend on each other: `n_rows` are persons.
-    expansion : of a score at a point, how long its rows are; None for moments.
+    expansion : of a score that is read at its point; None for moments, and where what its curve adds is counted.
+    remainder : (q, q) the part of `sampling` that stands for what is not known of that; None where there is none.
     largest : mean square of a residual that is taken in all rows in place of an estimate; None for an estimate.
     """
 
@@ -72,13 +76,8 @@ class Reading:
     square_noise: float = 0.0
     clustered: bool = False
     expansion: Expansion | None = None
+    remainder: NDArray[np.float64] | None = None
     largest: float | None = None
-
-    @property
-    def far(self) -> bool:
-        """Whether the coefficients are so far from `center` that the equation does not hold: there are no intervals."""
-        numbers = self.matrix, self.vector, self.sampling, self.vector_noise
-        return self.expansion is not None and self.expansion.breaks(*numbers)
 
     def subset(self, keep: NDArray[np.intp]) -> Reading:
         """The equation of the model with these coordinates alone: another estimand, from the same release.
@@ -122,7 +121,7 @@ class Reading:
             self, matrix=self.matrix[square], vector=self.vector[keep], cells=cells, tied=tied,
             vector_noise=self.vector_noise[square], center=self.center[keep], sampling=self.sampling[square],
             sizes=self.sizes[keep],
-            expansion=self.expansion and self.expansion.subset(keep),
+            remainder=None if self.remainder is None else self.remainder[square],
         )  # fmt: skip
 
     def _resampled(self, larger: Reading) -> NDArray[np.float64]:

@@ -82,7 +82,17 @@ def box_of(reading: Reading, bounds: Bounds = None) -> Box:
     box, wide, free = widest(reading, bounds)
     search = Search.of(reading, np.eye(len(box)), Box(wide, wide, np.ones_like(free), free))
     firm = search.bounded(np.arange(len(box)), _FIRM)
-    return Box(np.where(firm, wide, box), wide, ~firm, free)
+    larger = firm | _larger(search, np.flatnonzero(~firm & ~free), box)
+    return Box(np.where(larger, wide, box), wide, ~firm, free)
+
+
+def _larger(search: Search, which: NDArray[np.intp], box: Array) -> Flags:
+    """Which coefficients (q,), of these, their own intervals let be larger than is assumed: log odds that are steep."""
+    larger = np.zeros(len(box), bool)
+    if search.reading.remainder is not None and len(which) and len(told := which[search.bounded(which, SURE)]):
+        points = np.abs(search.reading.center + search.ends(told, SURE)[0])
+        larger[told] = np.any(points[:, np.arange(len(told)), told] > box[told], axis=0)
+    return larger
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -102,7 +112,7 @@ class Search:
         middle, success = lowest(reading, box.main, start_of(reading, box.main))
         if success:
             middle, success = lowest(reading, box.nuisance, middle)
-        success = success and not reading.far and finite(reading.matrix**2)
+        success = success and finite(reading.matrix**2)
         return cls(reading, contrasts, box.of(contrasts), box, middle, success)
 
     def ends(

@@ -10,7 +10,7 @@ Schwarz its square is at most mean h(1 - 4h) times mean h s^2, and mean h(1 - 4h
 m = sin^2(u)/4, dm = sin(u) cos(u) du/2 and sqrt(m(1 - 4m)) = sin(u) cos(u)/2. So |du/dt| is at most the root of
 mean h s^2, and h there is at most e^(t |s|) times h at w.
 
-The last factor is taken as 1, as the remainder is in section 10 of intervals.md: u is then linear in delta, with a
+The last factor is taken as 1, as h rarely grows along the way: u is then linear in delta, with a
 gradient whose norm in H^-1 is at most 1/sqrt(n). H delta is the score at w less that at the coefficients: the released
 score, which is known, less its noise and its sampling error, whose covariance is known; along an unknown direction its
 deviation is at most that of the worst one. Rows scatter mean h by at most m(1/4 - m)/n in variance, as h lies in
@@ -54,7 +54,7 @@ def mean_slope(reading: Reading, level: float, bounds: Bounds = None) -> tuple[f
     The constant is the last coordinate; `bounds` are the largest effects, as those of intervals.
     """
     nothing = math.nan, math.nan, math.nan
-    if reading.n_rows is None or reading.far or not np.all(np.isfinite(reading.matrix)):
+    if reading.n_rows is None or not np.all(np.isfinite(reading.matrix)):
         return nothing
     z = -float(special.ndtri((1 - level) / 2))
     per_row = reading.n_rows * float(reading.sizes[-1]) ** 2

@@ -25,7 +25,6 @@ EFFECTS, STANDARDISED, INFLATION = "marginal effect", "standardised coefficient"
 _NO_CONSTANT = "without an intercept the mean of p(1 - p) is not among the released numbers"
 _NO_RATES = "the mean count is not among the released numbers; `summary().rate_ratios()` are factors of it"
 _NO_COUNT = "the number of rows is not public, and the release does not tell it"
-_FAR = "the coefficients are too far from the point of the released Hessian"
 _NO_VARIANCES = "the variances of columns and target are not among the released numbers"
 _WEIGHTED = "rows count differently, and the release does not tell how much"
 _NO_MEANS = "without an intercept the means of the columns are not among the released numbers"
@@ -179,7 +178,6 @@ def marginal_effects(subject: Subject, level: float, effect_bound: float | None)
     reading = subject.equations[0].reading
     obstacle = _WEIGHTED if subject.weighted else "" if constant else _NO_CONSTANT
     obstacle = obstacle or (_NO_COUNT if reading.n_rows is None else "")
-    obstacle = obstacle or (_FAR if all(equation.reading.far for equation in subject.equations) else "")
     slopes = {
         id(equation): mean_slope(equation.reading, level, equation.bounds(effect_bound))
         for equation in subject.equations

@@ -14,6 +14,7 @@ from dplr.bounds.curves import Curve
 from dplr.bounds.kinds import Numeric
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import centred
+from dplr.inference.expansion import widened
 from dplr.inference.intervals import (
     ASSUMED,
     UNBOUNDED,
@@ -66,11 +67,8 @@ _OF = {
     Estimand.LOG_ODDS: "the log odds",
     Estimand.LOG_RATE: "the logarithm of the mean",
 }
-# Where an equation does not hold: what may bring the last point nearer.
-_OF_TARGET = {
-    Estimand.LOG_RATE: ["a lower upper bound of the target", "an intercept"],
-    Estimand.LOCATION: ["a larger width"],
-}
+# Lines are named that the curve of the loss makes wider by more than this factor.
+_WIDER = 1.1
 _OPEN = (
     f'Nothing is assumed of the effect of a number that noise drowns: lines that depend on it say "{CANNOT_SAY}". '
     "effect_bound= states its largest effect, from the middle of its bounds to an end."
@@ -169,7 +167,6 @@ class Subject:
     weighted : whether rows count differently.
     boxed : whether each column has bounds of its own.
     whole : whether a model of fewer columns needs a release of its own.
-    started : whether the release had a public start that is not zero.
     counted : the units whose number the facts have; empty where it is a sum of weights.
     otherwise : what does not need the condition of the intervals, as the end of a sentence.
     """
@@ -191,7 +188,6 @@ class Subject:
     weighted: bool = False
     boxed: bool = True
     whole: bool = False
-    started: bool = False
     counted: str = "rows"
     otherwise: str = ""
 
@@ -254,6 +250,7 @@ def summarise(
             *noted(subject.notes, subject.clipped),
             *([_ANY_LAW] if statistics else []),
             _covers(reading, joint),
+            *(words for equation in subject.equations for words in _bent(equation, subject.names, lines)),
             *bound_words(subject, lines, effect_bound),
             *drowned_words(subject, statistics, effect_bound),
             _SELECTION,
@@ -383,14 +380,6 @@ def _lines(
 
 def _warnings(subject: Subject, equation: Equation) -> list[str]:
     """Where the noise drowns a direction: which columns it consists of, and what to do."""
-    if equation.reading.far:
-        reason = "The last step of the release did not come near enough to the coefficients: its equation does not hold"
-        remedies = [
-            *(["a larger eps"] if equation.reading.vector_noise.any() else []),
-            *(["a start at zero"] if subject.started else []),
-            *_OF_TARGET.get(equation.reading.estimand, ["tighter bounds"]),
-        ]
-        return [f"{_of(equation)}{reason} for them. What may help: {', or '.join(remedies)}."]
     weakest, direction = weakness(equation.reading)
     if not weakest < _WEAK:
         return []
@@ -411,6 +400,22 @@ def _warnings(subject: Subject, equation: Equation) -> list[str]:
     if not weakest >= 1:  # below 0 as likely as not, where there is nothing but noise
         length = "is lost in the noise"
     return [f"{_of(equation)}The weakest direction, {which}, {length}. To learn more, {remedy}."]
+
+
+def _bent(equation: Equation, names: Sequence[str], lines: Sequence[Line]) -> list[str]:
+    """Which lines are wider because the loss bends between the released point and the coefficients, and by how much."""
+    if equation.reading.remainder is None:
+        return []
+    told = [line.bounded for line in lines if line.label == equation.label]
+    factors = widened(equation.reading, equation.contrasts)[: len(told)]
+    wide = [k for k in np.argsort(-factors, kind="stable").tolist() if told[k] and factors[k] > _WIDER]
+    if not wide:
+        return []
+    named = ", ".join(names[k] for k in wide[:_NAMED]) + (f" and {len(wide) - _NAMED} more" if wide[_NAMED:] else "")
+    return [
+        f"{_of(equation)}{named}: wider, by up to {100 * (factors[wide[0]] - 1):.0f} %, for what is not known of the "
+        "curve of the loss between the released point and the coefficients. A larger eps or more rows lessen it."
+    ]
 
 
 def _of(equation: Equation) -> str:

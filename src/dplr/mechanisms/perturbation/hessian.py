@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.validation import sentence
-from dplr.inference.expansion import Expansion
+from dplr.inference.expansion import Curve, Expansion
 from dplr.inference.reading import Reading
 from dplr.inference.sampling import positive_part
 from dplr.mechanisms.drawing import noisy_cells
@@ -144,7 +144,6 @@ def reading(plan: Plan, released: Mapping[str, Vector], coef: Vector, deviations
     start = np.zeros(size) if problem.w0 is None else np.array(problem.w0)
     tolerance = 2 * solved.tolerance_noise**2 * weights**2
     pulled = hessian + np.diag(ridges)
-    widths = None if geometry.half_width is None else np.array(geometry.half_widths)
     robust = squares.NAME in released
     sampling = positive_part(hessian)  # of rows that count less than whole it is larger than what their scores vary
     if robust:
@@ -162,7 +161,7 @@ def reading(plan: Plan, released: Mapping[str, Vector], coef: Vector, deviations
         sizes=np.array(geometry.sizes),
         estimand=Estimand.LOG_ODDS,
         n_rows=None if problem.neighbouring is Neighbouring.ADD_REMOVE else problem.n_rows,
-        expansion=Expansion(geometry.row_norm, widths),
+        expansion=Expansion(Curve.LOGISTIC, geometry.row_norm, geometry.intercept > 0),
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dplr.inference.expansion import Curve
 from dplr.problem.losses import Loss, smooth_huber
 from dplr.problem.problem import Problem
 from dplr.rows.queries.score import ScoreMoments
@@ -62,6 +63,13 @@ def _facts(problem: Problem, loss: Loss) -> tuple[Loss, int, bool, float]:
     """The common part of the queries; no gradient is longer than the last number, the clip, which is at least 1."""
     geometry = problem.geometry
     return loss, geometry.d, geometry.intercept > 0, max(1.0, geometry.row_norm * loss.lipschitz)
+
+
+def curve_of(loss: Loss) -> Curve:
+    """How the second derivative of a loss changes; of a residual its own sign decides."""
+    if loss.classification:
+        return Curve.LOGISTIC
+    return Curve.EXPONENTIAL if loss.link == "log" else Curve.UNSIGNED
 
 
 def steepness(loss: Loss) -> float:

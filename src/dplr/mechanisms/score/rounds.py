@@ -15,7 +15,7 @@ from dplr.inference.sampling import robust_sampling
 from dplr.mechanisms.drawing import noisy_blocks
 from dplr.mechanisms.meat import half_width_over_constant, meat_cells, meat_matrix
 from dplr.mechanisms.score import defaults
-from dplr.mechanisms.score.losses import lengthened, of_round, query_of, query_of_squares, steepness
+from dplr.mechanisms.score.losses import curve_of, lengthened, of_round, query_of, query_of_squares, steepness
 from dplr.mechanisms.squares import squares_at
 from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
@@ -213,9 +213,7 @@ def reading_of(plan: Plan, released: Part) -> Reading:
     meat = meat_matrix(plan.problem, released)
     if meat is not None:
         meat *= query_of_squares(plan.problem).largest ** 2
-    widths = None
-    if geometry.half_width is not None:
-        widths = np.array(geometry.half_widths) * steepness(plan.problem.loss)
+    loss = plan.problem.loss
     return Reading(
         matrix=equation.hessian,
         vector=equation.score,
@@ -226,9 +224,11 @@ def reading_of(plan: Plan, released: Part) -> Reading:
         laplace=False,
         center=point,
         sizes=np.array(geometry.sizes),
-        estimand=plan.problem.loss.estimand,
+        estimand=loss.estimand,
         n_rows=None if plan.problem.neighbouring is Neighbouring.ADD_REMOVE else plan.problem.n_rows,
         robust=meat is not None,
         clustered=plan.problem.unit.person is not None,
-        expansion=Expansion(geometry.row_norm * steepness(plan.problem.loss), widths),
+        expansion=Expansion(
+            curve_of(loss), geometry.row_norm, geometry.intercept > 0, steepness(loss), at_point=meat is None
+        ),
     )
