@@ -23,7 +23,7 @@ from dplr.problem.geometry import GRID
 from dplr.summary.clipped import clippings
 from dplr.summary.columns import compared_with, groups_of, parts_of_curves, positions
 from dplr.summary.ends import Ends
-from dplr.summary.equations import equations_of
+from dplr.summary.equations import equations_of, readings_of
 from dplr.summary.subject import Subject, all_ends, notes_of, summarise
 from dplr.summary.table import Summary
 
@@ -217,7 +217,7 @@ class Inference(Tests, Banded):
         mechanism = check_intervals(record, self._obstacle())
         names, prep = fitted.coef_names_, record.prep
         coefs = [np.zeros(0)] * len(record.parts) if isinstance(mechanism, Refitting) else _scaled(fitted)
-        readings = mechanism.readings(record.plan, record.parts, coefs)
+        readings = readings_of(record, coefs)
         kept = chosen_columns(mechanism)
         if columns is not None:
             places = positions(names, prep.layout, columns)
