@@ -138,7 +138,7 @@ def test_coefficients_that_will_be_unsaid_are_named():
     assume = dplr.Assumptions(tables=2, shares={"work": {"rare": 0.001}})
     plan = planned(bounds=bounds, n_rows=20_000, eps=1.0, delta=1e-6, assume=assume)
     assert plan.points[0].silent == ("work=rare",)
-    assert "even where columns fill their bounds: work=rare. Merge rare levels, leave columns out" in str(plan)
+    assert "nothing in any case: work=rare. Merge rare levels, leave columns out" in str(plan)
     assert "say nothing" not in str(planned(n_rows=200_000, eps=1.0))
 
 

@@ -37,7 +37,7 @@ def test_a_line_is_promised_only_where_narrow_columns_tell_it_and_else_said_to_b
     doubtful = warning_of(lines_of(age=(0.0, 0.0), rare=(0.25, 0.0)))
     assert doubtful.startswith("May say nothing: rare. Such lines speak if columns fill their bounds, and not if these")
     both = warning_of(lines_of(age=(1.0, 1.0), rare=(1.0, 0.5), sex=(0.5, 0.2), size=(0.0, 0.0)))
-    assert both.startswith("Expected to say nothing, even where columns fill their bounds: age and rare. May say")
+    assert both.startswith("Expected to say nothing in any case: age and rare. May say")
     assert "nothing: sex. " in both
     assert both.endswith("larger eps or more rows. The release is paid for either way.")
     advised = warning_of(lines_of(rare=(1.0, 0.0)), "At eps = 2 it would.")

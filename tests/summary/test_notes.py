@@ -143,3 +143,14 @@ def test_the_csv_has_coefficients_statistics_and_tests_in_one_rectangle():
     assert {row["estimate"] + row["p_value"] for row in silent} == {""}
     plain = list(csv.DictReader(io.StringIO(fitted(3.0, bounds=BOUNDS, mechanism="output").summary().to_csv())))
     assert {row["part"] for row in plain} == {"coefficient"}
+
+
+def test_a_direction_of_noise_alone_has_no_length():
+    """Its length in deviations would be below 0 as often as above."""
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(-1, 1, (60, 4)), rng.normal(0, 0.2, 60)
+    bounds = dplr.Bounds([(-1, 1)] * 4, target=(-1, 1))
+    for _ in range(3):
+        text = dplr.fit(X, y, model="linear", bounds=bounds, mechanism="fm", eps=0.1).summary().to_text()
+        assert "is lost in the noise. To learn more, " in in_one_line(text)
+        assert "deviations of the noise long" not in text

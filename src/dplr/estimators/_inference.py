@@ -17,14 +17,13 @@ from dplr.estimators._heading import drowned, facts_of, notes_of_target, table_w
 from dplr.estimators._tests import Tests
 from dplr.fitting.aims import full_factors
 from dplr.fitting.release import Record
-from dplr.inference.expansion import expanded
 from dplr.mechanisms.protocol import Refitting, Tabled, chosen_columns
 from dplr.privacy.words import alarms
 from dplr.problem.geometry import GRID
 from dplr.summary.clipped import clippings
 from dplr.summary.columns import compared_with, groups_of, parts_of_curves, positions
 from dplr.summary.ends import Ends
-from dplr.summary.equations import equations_of
+from dplr.summary.equations import equations_of, readings_of
 from dplr.summary.subject import Subject, all_ends, notes_of, summarise
 from dplr.summary.table import Summary
 
@@ -218,7 +217,7 @@ class Inference(Tests, Banded):
         mechanism = check_intervals(record, self._obstacle())
         names, prep = fitted.coef_names_, record.prep
         coefs = [np.zeros(0)] * len(record.parts) if isinstance(mechanism, Refitting) else _scaled(fitted)
-        readings = [expanded(one) for one in mechanism.readings(record.plan, record.parts, coefs)]
+        readings = readings_of(record, coefs)
         kept = chosen_columns(mechanism)
         if columns is not None:
             places = positions(names, prep.layout, columns)

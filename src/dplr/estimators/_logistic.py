@@ -62,7 +62,8 @@ class LogisticRegression(PrivateClassifier):
         is spent. `mechanism="auto"` then takes the mechanism whose table is expected to be the best, and one that was
         asked for takes the options with which it has a table, where you have not set others: `"fm"` no ridge, fewer
         dropped directions, and intervals for unequal variances; `"objective"` its Hessian, and no cut. No numbers are
-        clipped to private ranges. Predictions are noisier.
+        clipped to private ranges. Predictions are noisier. A `UtilityWarning` names lines of the table that may say
+        nothing, before anything is spent.
     ledger : Ledger, path-like or None, default=None
         Budget that pays: a `Ledger`, or the path of one that exists. None counts nothing. If the budget cannot pay for
         a fit, `BudgetExceeded` is raised before any row is read. Copies, folds and workers all spend from it.

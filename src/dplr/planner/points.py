@@ -15,6 +15,7 @@ SILENT = 0.5  # share of fits from which on a coefficient is expected to be unsa
 # The largest share of fits of narrow columns in which a coefficient that is announced to be told is not.
 PROMISED = 0.1
 _NAMED = 8  # coefficients in a sentence
+_COMPARED = 0.5  # least ratio to the width without privacy that is shown
 _REMEDY = "Merge rare levels, leave columns out, or take tighter bounds, a larger eps or more rows."
 
 
@@ -173,7 +174,7 @@ def warning_of(coefficients: Iterable[Width], advice: str = "") -> str:
     silent, doubtful = announced(coefficients)
     words = []
     if silent:
-        words.append(f"Expected to say nothing, even where columns fill their bounds: {listed(silent)}.")
+        words.append(f"Expected to say nothing in any case: {listed(silent)}.")
     if doubtful:
         words.append(
             f"May say nothing: {listed(doubtful)}. Such lines speak if columns fill their bounds, and not if these are "
@@ -263,8 +264,9 @@ def _cells(coef: Width) -> tuple[str, str, str, str]:
     best = "" if math.isnan(coef.best_unsaid) or coef.best == coef.width else best
     if not math.isfinite(coef.width):
         return "cannot say", "", unsaid, best
-    compared = math.isfinite(coef.plain) and coef.plain > 0  # which a fit without privacy may not say either
-    return f"{coef.width:.3g}", f"{coef.width / coef.plain:.2g}" if compared else "", unsaid, best
+    ratio = coef.width / coef.plain if coef.plain > 0 else math.nan
+    # Far below 1 it says nothing: the rows without noise do not tell the coefficient either.
+    return f"{coef.width:.3g}", f"{ratio:.2g}" if ratio > _COMPARED else "", unsaid, best
 
 
 def _both(coef: Width) -> str:

@@ -25,16 +25,16 @@ from dplr.fitting.intake import InMemory, raw_rows
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.release import FitInput, FittedRelease, release
 from dplr.fitting.units import UnitDeclaration
-from dplr.inference.intervals import ends_alone
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms import FunctionalMechanism
-from dplr.mechanisms.protocol import MechanismLike, Tabled, chosen_columns
+from dplr.mechanisms.protocol import MechanismLike, chosen_columns
 from dplr.noise import Source
 from dplr.planner.assumptions import Assumptions
 from dplr.planner.population import MadeUp, NotebookView, Population, halves, read_sample
 from dplr.problem.losses import SQUARED
 from dplr.rows import LabelRule, as_target, predictors
-from dplr.summary.equations import equations_of
+from dplr.summary.equations import equations_of, readings_of
+from dplr.summary.subject import ends_of
 
 _ENTRIES = 2_000_000  # numbers of one simulated table: a second of noisy gradient descent
 _SCORED = 10_000  # rows that are scored
@@ -186,16 +186,15 @@ class Simulator:
 
     def _widths(self, done: FittedRelease, level: float) -> list[NDArray[np.float64]]:
         """Widths of the intervals of each model, by the place of the coefficient; infinite where it cannot say."""
-        record, mechanism = done.record, done.record.mechanism
-        assert isinstance(mechanism, Tabled)
-        readings = mechanism.readings(record.plan, record.parts, done.coefs)
+        record = done.record
+        readings, kept = readings_of(record, done.coefs), chosen_columns(record.mechanism)
         labels = [str(label) for label in range(len(readings))]
-        chosen, equations = equations_of(record, readings, self.names, labels, chosen_columns(mechanism))
+        chosen, equations = equations_of(record, readings, self.names, labels, kept)
         every = []
         for equation in equations:
-            ends = ends_alone(equation.reading, equation.contrasts, level, False, equation.bounds(None))
+            low, high = ends_of(equation, level, False, None).T
             widths = np.full(len(self.names) + 1, math.nan)
-            widths[list(chosen.coordinates)] = ends.high - ends.low
+            widths[list(chosen.coordinates)] = high - low
             every.append(widths)
         return every
 

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dplr.fitting.release import Record
+from dplr.inference.expansion import expanded
 from dplr.inference.reading import Reading
 from dplr.mechanisms.protocol import Tabled
 from dplr.summary.columns import Chosen, choose, effect_unit, narrowed, null_directions, user_units
 from dplr.summary.subject import Equation
+
+
+def readings_of(record: Record, coefs: Sequence[NDArray[np.float64]]) -> list[Reading]:
+    """The released equations that a table is made of, at the scaled coefficients of each model."""
+    assert isinstance(record.mechanism, Tabled)
+    return [expanded(reading) for reading in record.mechanism.readings(record.plan, record.parts, coefs)]
 
 
 def equations_of(
