@@ -27,7 +27,7 @@ def rows(d):
 @pytest.mark.filterwarnings("ignore::dplr.PrivacyWarning")
 @pytest.mark.benchmark(group="a summary against its fit")
 @pytest.mark.parametrize(("d", "eps", "delta", "limit"), [
-    (10, 0.1, 0.0, 80), (10, 10.0, 1e-6, 16), (40, 0.1, 0.0, 60), (40, 10.0, 1e-6, 130), (100, 0.1, 0.0, 180),
+    (10, 0.1, 0.0, 10), (10, 10.0, 1e-6, 10), (40, 0.1, 0.0, 20), (40, 10.0, 1e-6, 40), (100, 0.1, 0.0, 20),
 ])  # fmt: skip
 def test_a_summary_takes_so_many_fits(request, benchmark, d, eps, delta, limit):
     X, y = rows(d)

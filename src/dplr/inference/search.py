@@ -161,7 +161,7 @@ class Search:
     def _sure(self, z: float) -> Flags:
         """The contrasts of which the set is known to be within the box."""
         strength = strength_of(self.reading)
-        return np.all(np.abs(self.reading.center + strength.root) + strength.reach(z) < self.box, axis=1)
+        return np.asarray(np.all(np.abs(self.reading.center + strength.root) + strength.reach(z) < self.box, axis=1))
 
     def bounded(self, which: NDArray[np.intp], z: float | Array) -> Flags:
         """Whether contrasts `which` are bounded, as `searched` finds it, where it is not known without a search.
@@ -171,7 +171,7 @@ class Search:
         quantiles, own = np.broadcast_to(z, len(which)), self.contrasts != 0
         most = np.max(quantiles, initial=0.0)
         known = (most <= _FIRM) & (np.sum(own, axis=1) == 1) & ~np.any(own & self.limits.drowned, axis=1)
-        out = self.success & (known | self._sure(most))[which]
+        out: Flags = self.success & (known | self._sure(most))[which]
         ray = ray_of(self.reading, tuple(self.limits.open.tolist()), _DEEP * SURE)
         left = np.flatnonzero(~out & (ray >= _DEEP * quantiles) & self.success)
         if len(left):

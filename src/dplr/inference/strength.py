@@ -67,7 +67,7 @@ def strength_of(reading: Reading) -> Strength:
         shares = _shares(reading)
         of_rows = np.max(shares, axis=1)
         of_columns = np.max(shares / of_rows[:, None], axis=0)
-        noise = _longest(np.linalg.inv(v), of_rows) * _longest(metric, of_columns)
+        noise = _longest(np.asarray(np.linalg.inv(v)), of_rows) * _longest(metric, of_columns)
     except np.linalg.LinAlgError:
         return nothing
     if not 0 <= noise < math.inf or not np.linalg.eigvalsh(v)[0] > 0:
