@@ -40,8 +40,8 @@ from dplr.inference.search import (
 
 Array = NDArray[np.float64]
 
-# What bounds an interval: the released numbers; they do, narrowly; they and the public bound of effects; both, narrowly;
-# nothing, and there is no interval.
+# What bounds an interval: the released numbers; they do, narrowly; they and the public bound of effects; they do,
+# narrowly; nothing, and there is no interval.
 BOUNDED, NARROWLY, DECLARED, UNBOUNDED = "bounded", "bounded narrowly", "bounded by effect_bound", "unbounded"
 BARELY = "bounded narrowly by effect_bound"
 # Those that a public bound has a part in, and those that noise may be why there is an interval of.
@@ -330,7 +330,7 @@ def _tested(
 
 
 def _least(reading: Reading, bounds: Box, boxes: Array, contrasts: Array, goals: Array) -> tuple[Array, Array]:
-    """The smallest statistics (k,) in boxes (k, q) where contrasts (k, m, q) of phi are `goals` (k, m), and their points.
+    """The smallest statistics (k,) in boxes (k, q) where contrasts (k, m, q) of phi are `goals` (k, m), and where.
 
     nan where no search ends. One search begins at the nearest point in the metric of the statistic, another at the
     shortest one, and others at both bounds of the coefficients that the released numbers do not bound, as there may be
