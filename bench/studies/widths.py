@@ -3,7 +3,7 @@
 The functional mechanism, linear, targets in [-1, 1]. *Plain*: the solution of the released equation, and normal errors
 with the variance of the noise there added to that of the rows. *AdaSSP*: the ridge of Wang 2018, and the interval of a
 bootstrap that draws rows and noise around its solution. Told, coverage of what is told, and the median width over that
-of the same rows without privacy; `ratio` is the median of our width over the plain one where we speak.
+of the same rows without privacy, and over the plain one.
 
     python -m bench.studies.widths bench/results/widths.csv [fits [cell ...]]
 """
@@ -33,7 +33,7 @@ DESIGNS = {
     "two numbers, correlation .8": (None, None, (0.5, -0.3), 0.8),
     "two numbers": (None, None, (0.5, -0.3), 0.0),
 }
-# Design, rows, eps, delta, effect_bound.
+# Design, rows, eps, delta, effect_bound; with delta "gaussian" that noise at 1e-6, else what the mechanism takes.
 CELLS = [
     ("narrow number, flag of 2 %", 4_000, 1.0, 1e-6, None),
     ("narrow number, flag of 2 %", 4_000, 1.0, 1e-6, 2.0),
@@ -46,11 +46,12 @@ CELLS = [
     ("flag of 1 %", 5_000, 1.0, 1e-6, None),
     ("flag of 2 %", 1_000, 3.0, 0.0, None),
     ("two numbers, correlation .8", 10_000, 1.0, 1e-6, None),
-    ("two numbers, correlation .8", 10_000, 1.0, 0.0, None),
+    ("two numbers, correlation .8", 10_000, 1.0, "gaussian", None),
+    ("strong flag of 0.3 %", 20_000, 1.0, "gaussian", None),
     ("two numbers", 1_000, 3.0, 1e-6, None),
     ("two numbers", 100_000, 0.3, 0.0, None),
 ]
-HEAD = "design,rows,eps,delta,effect_bound,column,fits,method,told,coverage,width,ratio".split(",")
+HEAD = ["design", "rows", "eps", "delta", "bound", "column", "fits", "method", "told", "coverage", "width", "ratio"]
 
 
 def drawn(design, n, rng):
@@ -111,12 +112,14 @@ def cell(design, n, eps, delta, bound, fits):
     names = ("number", "number" if DESIGNS[design][1] is None else "flag")
     bounds = dplr.Bounds({"a": (0.0, 1.0), "b": (0.0, 1.0) if names[1] == "number" else (0, 1)}, target=(-1, 1))
     ends, errors = {"dplr": [], "plain": [], "AdaSSP": []}, []
+    mechanism, spent = ("fm", delta) if delta != "gaussian" else (dplr.FunctionalMechanism(noise="gaussian"), 1e-6)
     for seed in range(fits):
         rng = np.random.default_rng(seed)
         X, y = drawn(design, n, rng)
         errors.append(least_squares(X, y)[1])
         table = pd.DataFrame(X, columns=["a", "b"])
-        est = dplr.fit(table, y, bounds=bounds, model="linear", mechanism="fm", eps=eps, delta=delta, rng=seed)
+        options = {"bounds": bounds, "model": "linear", "mechanism": mechanism, "eps": eps, "delta": spent}
+        est = dplr.fit(table, y, **options, rng=seed)
         told = est.conf_int() if bound is None else est.conf_int(effect_bound=bound)
         ends["dplr"].append([told["a"], told["b"]])
         record = est._record
@@ -131,7 +134,7 @@ def cell(design, n, eps, delta, bound, fits):
             low, high = np.array(found)[:, k].T
             some = np.isfinite(high - low)
             right = ((low <= truth[k]) & (truth[k] <= high))[some]
-            ratio = np.median((widths["dplr"] / widths["plain"])[some, k]) if method == "dplr" and some.any() else np.nan
+            ratio = np.median((widths[method] / widths["plain"])[some, k]) if some.any() else np.nan
             width = np.median((widths[method] / usual)[some, k]) if some.any() else np.nan
             yield [design, n, eps, delta, bound or "", f"{name} {k + 1}", fits, method, f"{some.mean():.2f}",
                    f"{right.mean() if some.any() else np.nan:.3f}", f"{width:.2f}", f"{ratio:.2f}"]  # fmt: skip

@@ -445,19 +445,19 @@ def one_coefficient(matrix, vector=0.5):
 
 
 def test_an_interval_is_reported_where_that_of_a_far_higher_level_is_bounded_too():
-    def verdict(strength, level=0.95):
-        return intervals(one_coefficient(strength), np.eye(1), level=level, bounds=math.inf).verdict[0]
-
     contrast = np.eye(1)
-    assert verdict(2.5) == UNBOUNDED  # noise once in eighty
-    assert verdict(3.1) == UNBOUNDED
-    assert verdict(4.0) == NARROWLY
-    assert verdict(5.5) == BOUNDED
-    assert verdict(5.5, 0.99) == NARROWLY  # as 2.58 + 3.29 is more
-    assert verdict(6.5, 0.99) == BOUNDED
+
+    def found(matrix, level=0.95):
+        return intervals(one_coefficient(matrix), contrast, level, bounds=math.inf)
+
+    assert found(2.5).verdict[0] == UNBOUNDED  # 2.5 deviations are noise once in eighty
+    assert found(3.1).verdict[0] == UNBOUNDED
+    assert found(4.0).verdict[0] == NARROWLY
+    assert found(5.5).verdict[0] == BOUNDED
+    assert found(5.5, 0.99).verdict[0] == NARROWLY  # as 2.58 + 3.29 is more
+    assert found(6.5, 0.99).verdict[0] == BOUNDED
     assert math.isnan(score_test(one_coefficient(2.5), contrast, np.zeros(1), math.inf).p_value)
-    usual = intervals(one_coefficient(5.5), contrast, bounds=math.inf)
-    surer = intervals(one_coefficient(5.5), contrast, level=0.999, bounds=math.inf)
+    usual, surer = found(5.5), found(5.5, 0.999)
     assert usual.high[0] - usual.low[0] < surer.high[0] - surer.low[0]  # the ends are those of the level asked for
 
 
@@ -602,8 +602,6 @@ def test_within_a_bound_few_lines_miss_at_any_strength(rho, alpha, most):
 
 def test_noise_that_makes_a_direction_look_strong_is_hardly_ever_reported():
     matrices = 1.0 + np.random.default_rng(0).normal(size=400)  # one deviation: 17 % look like two and more
-    reported = [
-        intervals(one_coefficient(each), np.eye(1), bounds=math.inf).verdict[0] != UNBOUNDED for each in matrices
-    ]
-    assert np.mean(reported) <= 0.02
+    verdicts = [intervals(one_coefficient(each), np.eye(1), bounds=math.inf).verdict[0] for each in matrices]
+    assert np.mean(np.array(verdicts) != UNBOUNDED) <= 0.02
     assert np.mean(matrices > Z) >= 0.12
