@@ -22,7 +22,6 @@ lower = 0
 upper = 100
 """
 DATA = ("--target", "pay", "--bounds", "bounds.toml", "--model", "linear")
-RARE = "race=x, race=y and race=z"
 BASIS = "This is simulated from the bounds and other public facts: no row was read."
 SILENT = "Expected to say nothing in any case"
 
@@ -65,7 +64,7 @@ def test_a_fit_for_its_table_warns_before_it_pays_of_lines_that_may_be_silent(fo
     monkeypatch.setattr("dplr.estimators._base.release", stopped)
     said = [fit(1, "--aim", "coefficients", data=data, code=130).stderr for data in ("people.csv", "others.csv")]
     (warning,) = {next(line for line in text.splitlines() if "say nothing" in line) for text in said}
-    assert f"{SILENT}: {RARE}. May say nothing: age and (intercept). " in warning
+    assert "May say nothing: age" in warning
     assert (
         "`age` has bounds 81 wide; at 40.5 wide, or with a deviation of 6% of them, its line would speak. " in warning
     )
@@ -88,7 +87,7 @@ def test_a_check_says_it_where_an_eps_is_given(folder):
     plain = command("check", "people.csv", *DATA).stdout
     table = command("check", "people.csv", *DATA, "--eps", 1, "--aim", "coefficients").stdout
     assert table.startswith(plain)
-    assert table[len(plain) :].startswith(f"{SILENT}: {RARE}.")
+    assert "May say nothing: age" in table[len(plain) :]
     assert BASIS in table
     loud = command("check", "people.csv", *DATA, "--eps", 1000, "--mechanism", "fm").stdout
     assert "Every line of the table is expected to speak, even if columns are narrow within their bounds." in loud

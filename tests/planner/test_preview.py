@@ -105,8 +105,9 @@ def test_an_advice_says_in_numbers_what_would_make_lines_speak():
         "40 wide; at 20 wide, or with a deviation of 6% of them, its line would speak."
         in of(2000, 1.0, bounds=one).warning
     )
-    levels = dplr.Bounds({"cut": {"levels": list("abcd"), "least_share": 0.004}}, target=(0.0, 20_000.0))
-    assert "At eps = 2.5 the lines of cut=b, cut=c and cut=d would speak." in of(8000, 0.5, bounds=levels).warning
+    transformed = {"gain": {"lower": 0, "upper": 1000, "transform": "log1p"}}
+    eps = of(8000, 0.5, bounds=dplr.Bounds(transformed, target=(0.0, 20_000.0))).warning
+    assert "At eps = 1 the lines of log1p(gain) and (intercept) would speak." in eps
 
 
 def test_flags_are_what_is_declared_as_one():
