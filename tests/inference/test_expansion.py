@@ -102,14 +102,14 @@ def test_intervals_hold_the_coefficients(case):
     V = rows(kind, 20_000, rng)
     p, way = special.expit(V @ theta), np.array(theta) - point
     held, plain = np.zeros(3), np.zeros(3)
-    for _ in range(100):
+    for _ in range(60):
         reading = at(V, rng.random(len(V)) < p, point, (8.0, 2.0), rng)
         for one, count in ((expanded(reading), held), (reading, plain)):
             x = np.linalg.solve(one.matrix, np.eye(3))
             total, _ = variances(one, x, np.tile(way, (3, 1)))
             count += np.abs(x @ (one.vector - one.matrix @ way)) <= 1.96 * np.sqrt(total)
-    assert np.all(held >= 93)
-    assert plain.min() < 90
+    assert np.all(held >= 55)
+    assert plain.min() < 54
 
 
 def test_a_flat_model_loses_nothing():

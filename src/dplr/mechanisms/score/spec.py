@@ -53,8 +53,8 @@ class ScoreRelease(Tabled):
     ----------
     rounds : int, default=2
         2, or 1. Before them the sums at zero are released; a public start takes their place. Of the privacy of all
-        rounds (of mu^2) the last one has 70 %, and the others share the rest. With one round the intervals may miss
-        coefficients that are large: the point at which the loss is expanded is not yet near them.
+        rounds (of mu^2) the last one has 70 %, and the others share the rest. With one round intervals are wider
+        where coefficients are large: the point at which the loss is expanded is not yet near them.
     ranges : {"auto", "on", "off"}, default="auto"
         Whether numbers are clipped to narrower ranges, released first for a share of eps, as in
         `ObjectivePerturbation`.
