@@ -551,6 +551,15 @@ def test_within_a_bound_of_its_effect_a_coefficient_is_told_from_one_deviation_o
             assert math.isnan(found.bounded_to[0])
 
 
+def test_a_contrast_with_a_coefficient_without_a_bound_is_asked_as_ever():
+    """Nothing ends it: whether it has ends would be a choice by noise."""
+    given, _ = with_a_rare_flag(2, rows=80.0)
+    contrasts = np.eye(4)[[2, 2]] + np.eye(4)[[3, 0]]
+    bounds = (2.0, 2.0, 2.0, math.inf)
+    assert intervals(given, contrasts, bounds=bounds).verdict.tolist() == [UNBOUNDED, DECLARED]
+    assert intervals(given, contrasts).verdict.tolist() == [DECLARED, DECLARED]
+
+
 def test_within_its_bound_an_interval_and_its_p_value_agree():
     """The far end is at the bound, and the near one where the p-value is that of the level, with room or without."""
     seen = set()

@@ -55,6 +55,13 @@ def test_beside_a_number_that_noise_drowns_lines_are_silent_or_right():
     assert line_of(est.summary(effect_bound=STATED), "z").verdict != UNBOUNDED
 
 
+def test_a_curve_beside_a_number_that_noise_drowns_is_silent():
+    """Its own interval was narrow, and without 0, of a column without an effect."""
+    curved = {"year": (0, 2100), "z": {"lower": 0.0, "upper": 1.0, "knots": [0.5]}}
+    for curve in fitted(0, eps=5.0, n=30_000, bounds=curved).effects():
+        assert np.isinf([*curve.low, *curve.high]).all()
+
+
 def test_statistics_of_the_model_count_any_effect_of_a_number_that_noise_drowns():
     est = fitted(0, eps=5.0, n=30_000)
     share, _, deviation = est.summary().fit_statistics

@@ -155,7 +155,7 @@ def bands_of(subject: Subject, equation: Equation, names: Sequence[str], level: 
         ends = np.zeros((3, len(factors)))
         some = np.abs(contrasts).max(axis=1) > 0
         if some.any():
-            ends_of = intervals(equation.reading, contrasts[some], level)
+            ends_of = intervals(equation.reading, contrasts[some], level, bounds=equation.bounds(None))
             ends[:, some] = ends_of.estimate, ends_of.low, ends_of.high
         estimate, low, high = ends + added
         return estimate, low, high

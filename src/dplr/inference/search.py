@@ -144,8 +144,8 @@ class Search:
 
     @property
     def leaning(self) -> Flags:
-        """Which contrasts are about a coefficient whose effect has a public bound."""
-        return np.asarray(np.any((self.contrasts != 0) & ~self.limits.open, axis=1))
+        """Which contrasts are about coefficients alone whose effects have public bounds: these bound them too."""
+        return np.asarray(~np.any((self.contrasts != 0) & self.limits.open, axis=1))
 
     def assuming(self) -> Search:
         """The search in which the bounds of the coefficients that a contrast is about count as those of others do."""
