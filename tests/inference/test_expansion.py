@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy import special
 
-from dplr.inference.expansion import Curve, Expansion, expanded, widened
+from dplr.inference.expansion import expanded, widened
 from dplr.inference.intervals import UNBOUNDED, intervals, score_test
-from dplr.inference.reading import Reading
+from dplr.inference.reading import Curvature, Expansion, Reading
 from dplr.inference.score import variances
 from dplr.privacy.estimand import Estimand
 
 SIZES = np.array([0.5, 0.5, 0.5])
-LOGISTIC = Expansion(Curve.LOGISTIC, 0.9, constant=True)
+LOGISTIC = Expansion(Curvature.LOGISTIC, 0.9, constant=True)
 
 
 def rows(kind, n, rng):
@@ -156,14 +156,14 @@ def test_a_test_and_an_interval_count_the_same():
         assert score_test(tangent, np.eye(3)[[k]], np.array([end]), 40.0).p_value == pytest.approx(0.05, rel=0.05)
 
 
-@pytest.mark.parametrize("curve", [Curve.EXPONENTIAL, Curve.UNSIGNED])
+@pytest.mark.parametrize("curve", [Curvature.EXPONENTIAL, Curvature.UNSIGNED])
 def test_rates_and_residuals_bend_too(curve):
     reading, _ = exact(*CASES["rare labels"])
-    about = replace(LOGISTIC, curve=curve, steepness=2.0 if curve is Curve.UNSIGNED else 1.0, at_point=False)
+    about = replace(LOGISTIC, curvature=curve, steepness=2.0 if curve is Curvature.UNSIGNED else 1.0, at_point=False)
     tangent = expanded(replace(reading, expansion=about))
     assert np.trace(tangent.remainder) > 0
     found, odds = (np.linalg.solve(one.matrix, one.vector) for one in (tangent, expanded(reading)))
-    if curve is Curve.UNSIGNED:  # nothing is known of the direction
+    if curve is Curvature.UNSIGNED:  # nothing is known of the direction
         np.testing.assert_allclose(found, np.linalg.solve(reading.matrix, reading.vector), rtol=1e-9)
         np.testing.assert_allclose(tangent.sampling, reading.sampling + tangent.remainder, rtol=1e-9)
     else:  # exp(s) of each row, which labels of 1 % nearly have as well

@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 from tests.helpers.made_readings import cell_variances, of_moments, reading, rows, symmetric_noise, target
 
-from dplr.inference.expansion import Curve, Expansion, expanded
+from dplr.inference.expansion import expanded
 from dplr.inference.intervals import BOUNDED, intervals
 from dplr.inference.noise import covariance
-from dplr.inference.reading import Reading
+from dplr.inference.reading import Curvature, Expansion, Reading
 from dplr.inference.sampling import (
     classical_sampling,
     positive_part,
@@ -157,7 +157,7 @@ def test_a_level_that_the_others_make_up_for_is_left_out_of_a_score_wherever_it_
             matrix=hessian, vector=V.T @ (y - p), cells=noise + 1e-4, tied=np.zeros(5), vector_noise=np.eye(5),
             sampling=hessian, laplace=False, center=center, sizes=np.full(5, 0.5),
             estimand=Estimand.LOG_ODDS, n_rows=4000.0,
-            expansion=Expansion(Curve.LOGISTIC, 1.5, constant=True),
+            expansion=Expansion(Curvature.LOGISTIC, 1.5, constant=True),
         )  # fmt: skip
         return intervals(expanded(given).referenced(keep, null), np.eye(4))
 

@@ -6,8 +6,7 @@ Proofs, and what is a plug-in: intervals.md, section 10.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from enum import Enum
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from dplr.inference.noise import covariance
-from dplr.inference.reading import EFFECT_BOUNDS, Reading
+from dplr.inference.reading import EFFECT_BOUNDS, Curvature, Expansion, Reading
 from dplr.inference.sampling import positive_part
 from dplr.inference.score import variances
 
@@ -46,34 +45,6 @@ def _pairs(nodes: Array, weights: Array) -> tuple[Array, Array]:
 
 # Of the margin and the step of a row, and of what noise adds to a step.
 _NODES, _OF_NOISE = _pairs(*_hermite(9)), _hermite(5)
-
-
-class Curve(Enum):
-    """How the second derivative of a loss changes along the margin."""
-
-    LOGISTIC = "logistic"
-    EXPONENTIAL = "exponential"  # of rates
-    UNSIGNED = "unsigned"  # its logarithm by at most 1 per unit, up or down: the residual decides, and is not known
-
-
-@dataclass(frozen=True, slots=True)
-class Expansion:
-    """Facts about a score that is expanded at a point.
-
-    Attributes
-    ----------
-    curve : of the loss.
-    row_norm : the largest norm of a row.
-    constant : whether the last coordinate is that of an intercept.
-    steepness : units of the curve per unit of the margin.
-    at_point : whether the covariance of sampling is that at the point; else at the coefficients.
-    """
-
-    curve: Curve
-    row_norm: float
-    constant: bool
-    steepness: float = 1.0
-    at_point: bool = True
 
 
 class _Way(NamedTuple):
@@ -200,7 +171,7 @@ class _Law(NamedTuple):
         scatter = float(np.sum(way.spread * self.covariance)) + float(self.mean @ way.spread @ self.mean)
         noise = np.sqrt(max(scatter, 0.0)) * _OF_NOISE[0]
         margins, steps = pair.nodes()
-        if about.curve is Curve.UNSIGNED:
+        if about.curvature is Curvature.UNSIGNED:
             length = about.steepness * np.abs(steps[:, None] + noise)
             rest = _NODES[1] @ ((np.expm1(length) - length) / about.steepness) ** 2 @ _OF_NOISE[1]
             nothing = np.zeros_like(self.mean)
@@ -287,7 +258,7 @@ def _root(covariance: Array) -> Array:
 
 def _shares(about: Expansion, margins: Array) -> Array:
     """1 - p and p (2, k) of a logistic loss, whose second derivative is p (1 - p); 1 and 0 of an exponential one."""
-    if about.curve is Curve.LOGISTIC:
+    if about.curvature is Curvature.LOGISTIC:
         return np.stack([special.expit(-margins), special.expit(margins)])
     return np.stack([np.ones_like(margins), np.zeros_like(margins)])
 

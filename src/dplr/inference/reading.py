@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,6 @@ from numpy.typing import NDArray
 from dplr._kit.validation import sentence
 from dplr.inference.sampling import bounded_sampling, classical_sampling, residual_sum
 from dplr.privacy.estimand import Estimand
-
-if TYPE_CHECKING:
-    from dplr.inference.expansion import Expansion
 
 # The largest effect of a flag, level or bin that noise drowns, in units of the equation (intervals.md, section 3): the
 # width of a target from -1 to 1, log odds, and logarithms of rates.
@@ -24,6 +21,34 @@ EFFECT_BOUNDS = {
     Estimand.LOG_ODDS: 6.0,
     Estimand.LOG_RATE: 6.0,
 }
+
+
+class Curvature(Enum):
+    """How the second derivative of a loss changes along the margin."""
+
+    LOGISTIC = "logistic"
+    EXPONENTIAL = "exponential"  # of rates
+    UNSIGNED = "unsigned"  # its logarithm by at most 1 per unit, up or down: the residual decides, and is not known
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """Facts about a score that is expanded at a point.
+
+    Attributes
+    ----------
+    curvature : of the loss.
+    row_norm : the largest norm of a row.
+    constant : whether the last coordinate is that of an intercept.
+    steepness : units of the curve per unit of the margin.
+    at_point : whether the covariance of sampling is that at the point; else at the coefficients.
+    """
+
+    curvature: Curvature
+    row_norm: float
+    constant: bool
+    steepness: float = 1.0
+    at_point: bool = True
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.validation import sentence
-from dplr.inference.expansion import Curve, Expansion
-from dplr.inference.reading import Reading
+from dplr.inference.reading import Curvature, Expansion, Reading
 from dplr.inference.sampling import positive_part
 from dplr.mechanisms.drawing import noisy_cells
 from dplr.mechanisms.perturbation import squares
@@ -161,7 +160,7 @@ def reading(plan: Plan, released: Mapping[str, Vector], coef: Vector, deviations
         sizes=np.array(geometry.sizes),
         estimand=Estimand.LOG_ODDS,
         n_rows=None if problem.neighbouring is Neighbouring.ADD_REMOVE else problem.n_rows,
-        expansion=Expansion(Curve.LOGISTIC, geometry.row_norm, geometry.intercept > 0),
+        expansion=Expansion(Curvature.LOGISTIC, geometry.row_norm, geometry.intercept > 0),
     )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr.inference.expansion import Curve
+from dplr.inference.reading import Curvature
 from dplr.problem.losses import Loss, smooth_huber
 from dplr.problem.problem import Problem
 from dplr.rows.queries.score import ScoreMoments
@@ -65,11 +65,11 @@ def _facts(problem: Problem, loss: Loss) -> tuple[Loss, int, bool, float]:
     return loss, geometry.d, geometry.intercept > 0, max(1.0, geometry.row_norm * loss.lipschitz)
 
 
-def curve_of(loss: Loss) -> Curve:
+def curvature_of(loss: Loss) -> Curvature:
     """How the second derivative of a loss changes; of a residual its own sign decides."""
     if loss.classification:
-        return Curve.LOGISTIC
-    return Curve.EXPONENTIAL if loss.link == "log" else Curve.UNSIGNED
+        return Curvature.LOGISTIC
+    return Curvature.EXPONENTIAL if loss.link == "log" else Curvature.UNSIGNED
 
 
 def steepness(loss: Loss) -> float:

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.progress import Track
-from dplr.inference.expansion import Expansion
-from dplr.inference.reading import Reading
+from dplr.inference.reading import Expansion, Reading
 from dplr.inference.sampling import robust_sampling
 from dplr.mechanisms.drawing import noisy_blocks
 from dplr.mechanisms.meat import half_width_over_constant, meat_cells, meat_matrix
 from dplr.mechanisms.score import defaults
-from dplr.mechanisms.score.losses import curve_of, lengthened, of_round, query_of, query_of_squares, steepness
+from dplr.mechanisms.score.losses import curvature_of, lengthened, of_round, query_of, query_of_squares, steepness
 from dplr.mechanisms.squares import squares_at
 from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
@@ -229,6 +228,6 @@ def reading_of(plan: Plan, released: Part) -> Reading:
         robust=meat is not None,
         clustered=plan.problem.unit.person is not None,
         expansion=Expansion(
-            curve_of(loss), geometry.row_norm, geometry.intercept > 0, steepness(loss), at_point=meat is None
+            curvature_of(loss), geometry.row_norm, geometry.intercept > 0, steepness(loss), at_point=meat is None
         ),
     )
