@@ -69,10 +69,16 @@ class Squares:
         ):
             out[0, 0], out[0, 1:], out[1:, 0], out[1:, 1:] = corner, side, side, inside
         return cls(
-            matrix, cells, np.append(0.0, reading.tied), reading.n_rows, constant, reading.laplace,
-            sizes=np.append(1.0, reading.sizes), robust=reading.robust,
+            matrix,
+            cells,
+            np.append(0.0, reading.tied),
+            reading.n_rows,
+            constant,
+            reading.laplace,
+            sizes=np.append(1.0, reading.sizes),
+            robust=reading.robust,
             meat=reading.sampling if reading.robust and reading.largest is None else None,
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -99,9 +99,13 @@ def _rest(squares: Squares, left_out: NDArray[np.intp], level: float) -> tuple[S
     kept = np.setdiff1d(np.arange(len(squares.matrix)), left_out)
     inside = np.ix_(kept, kept)
     rest = replace(
-        squares, matrix=squares.matrix[inside], cells=squares.cells[inside], tied=squares.tied[kept],
-        sizes=None if squares.sizes is None else squares.sizes[kept], meat=None,  # whose residuals are smaller
-    )  # fmt: skip
+        squares,
+        matrix=squares.matrix[inside],
+        cells=squares.cells[inside],
+        tied=squares.tied[kept],
+        sizes=None if squares.sizes is None else squares.sizes[kept],
+        meat=None,  # whose residuals are smaller
+    )
     return rest, 1 - (1 - _FOR_GAIN) * (1 - level)
 
 

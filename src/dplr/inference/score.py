@@ -213,9 +213,13 @@ def lowest_of(
             values[which] = local.model.within(theta, boxes[which], sides_of(theta, boxes[which])).value
             return Step(np.zeros(phi.shape), np.ones(len(phi), bool), np.zeros(len(phi)), math.inf)
         (move, gain), value = _moves(
-            local, theta, boxes[which], straight if count < 2 else None, bent,
+            local,
+            theta,
+            boxes[which],
+            straight if count < 2 else None,
+            bent,
             lambda model, move: np.sum(move * model.slope, axis=-1),  # what the local model promises
-        )  # fmt: skip
+        )
         values[which] = value
         most = least[which] * (1 + _ROUNDING) + _ROUNDING
         least[which] = np.fmin(least[which], value)
@@ -312,9 +316,13 @@ def ends(
             return move, np.sqrt(level * length), level, level, size
 
         (move, half, level, room, size), value = _moves(
-            Local.of(reading, phi), reading.center + phi, boxes[which], straight, bent,
+            Local.of(reading, phi),
+            reading.center + phi,
+            boxes[which],
+            straight,
+            bent,
             lambda model, move: np.sum(move * _times(model.curvature, move), axis=-1),
-        )  # fmt: skip
+        )
         ahead = np.abs(np.sum(c[which] * move, axis=-1)) <= _ALONG * half
         there = ahead & (size <= _ACROSS**2 * room) & (room > 0)
         if own is not None:
@@ -345,10 +353,13 @@ class Step(NamedTuple):
 
 
 def _moves(
-    local: Local, theta: Array, box: Array,
+    local: Local,
+    theta: Array,
+    box: Array,
     straight: Callable[[Local, NDArray[np.intp]], tuple[Array, ...]] | None,
-    bent: Callable[[Model, NDArray[np.intp]], _Moves], measure: Callable[[Model, Array], Array],
-) -> tuple[tuple[Array, ...], Array]:  # fmt: skip
+    bent: Callable[[Model, NDArray[np.intp]], _Moves],
+    measure: Callable[[Model, Array], Array],
+) -> tuple[tuple[Array, ...], Array]:
     """Steps with what is known of them and their measure, and the statistic where they begin.
 
     `straight` computes those that begin and end in the box, where H^-1 is D^-1 V D^-1 and no product of matrices is
@@ -406,9 +417,13 @@ def _within(
 
 
 def _iterate(
-    step: Callable[[Array, NDArray[np.intp]], Step], points: Array, center: Array, box: Array, steps: int,
+    step: Callable[[Array, NDArray[np.intp]], Step],
+    points: Array,
+    center: Array,
+    box: Array,
+    steps: int,
     falling: bool = False,
-) -> tuple[Array, Flags]:  # fmt: skip
+) -> tuple[Array, Flags]:
     """Move every point until its step says that it is there, and none of its coefficients far beyond its bound.
 
     A step to where the statistic is too high is halved.

@@ -135,9 +135,20 @@ def preview(facts: PublicFacts, eps: float, planned: ReleasePlan | None = None) 
     names = facts.n_features if layout is None else layout.names
     classes = None if facts.classes is None else len(facts.classes)
     key = (
-        facts.loss, facts.mechanism, facts.delta, facts.bounds, names, facts.fit_intercept, facts.l2, facts.aim,
-        str(facts.neighbouring), facts.n_rows, classes, facts.unit, eps,
-    )  # fmt: skip
+        facts.loss,
+        facts.mechanism,
+        facts.delta,
+        facts.bounds,
+        names,
+        facts.fit_intercept,
+        facts.l2,
+        facts.aim,
+        str(facts.neighbouring),
+        facts.n_rows,
+        classes,
+        facts.unit,
+        eps,
+    )
     if key not in _LAST:
         planned = facts.planned(eps) if planned is None else planned
         if planned.mechanism.lacks_intervals(planned.plan):

@@ -162,9 +162,15 @@ class Simulator:
         return np.array([widths for number in range(self.assume.tables) for widths in self.table_widths(number, *plan)])
 
     def table_widths(
-        self, number: int, mechanism: MechanismLike, eps: float, delta: float, n_rows: int, level: float,
+        self,
+        number: int,
+        mechanism: MechanismLike,
+        eps: float,
+        delta: float,
+        n_rows: int,
+        level: float,
         places: Sequence[int],
-    ) -> list[NDArray[np.float64]]:  # fmt: skip
+    ) -> list[NDArray[np.float64]]:
         """The same of each fit of one table."""
         (X, y), _ = self._table(number, self.rows_for(n_rows))
         repeated = [eps] * (self.assume.fits if math.isfinite(eps) else 1)

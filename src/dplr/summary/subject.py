@@ -105,9 +105,14 @@ class Equation:
 
     @classmethod
     def of(
-        cls, label: str, reading: Reading, contrasts: NDArray[np.float64], added: NDArray[np.float64],
-        indicators: NDArray[np.bool_], unit: float,
-    ) -> Equation:  # fmt: skip
+        cls,
+        label: str,
+        reading: Reading,
+        contrasts: NDArray[np.float64],
+        added: NDArray[np.float64],
+        indicators: NDArray[np.bool_],
+        unit: float,
+    ) -> Equation:
         """The equation of all coefficients of a model, with what a unit of each indicator is."""
         held = np.flatnonzero(indicators)
         spans = np.zeros(len(indicators))
