@@ -203,7 +203,7 @@ def _share_scatter(squares: Squares, regressors: NDArray[np.intp], ratio: float,
     fourth = _fourth(squares, remaining, *_predicted(squares, regressors))
     coef, largest = _predicted(squares, regressors, middle)
     both = _of_both(squares, remaining, coef, largest)
-    terms = _log_scatter(1 - left, variance, math.sqrt(fourth / remaining), largest, both)
+    terms = _log_scatter(left, variance, math.sqrt(fourth / remaining), largest, both)
     return left**2 * (sum(terms) ** 2 if squares.robust else sum(term**2 for term in terms))
 
 
@@ -290,7 +290,7 @@ def inflation(squares: Squares, sizes: Array, level: float, place: int) -> tuple
     fitted = float(np.abs(coef[: len(slopes)]) @ longest[slopes])
     residuals, variance = float(longest[place]) + fitted, total.value / n
     both = min(fitted**2 * ratio, residuals**2 * (1 - ratio)) * variance
-    scatter = sum(_log_scatter(1 - ratio, variance, residuals, fitted, both))
+    scatter = sum(_log_scatter(ratio, variance, residuals, fitted, both))
     by_cell = (residual.cells - ratio * total.cells) / total.value
     rest = residual.second / total.value**2 + ratio**2 * scatter**2 / n
     half = half_width(squares, np.triu(squares.cells * by_cell**2), rest, level)
@@ -300,14 +300,15 @@ def inflation(squares: Squares, sizes: Array, level: float, place: int) -> tuple
 
 
 def _log_scatter(
-    share: float, variance: float, residual: float, fitted: float, both: float
+    left: float, variance: float, residual: float, fitted: float, both: float
 ) -> tuple[float, float, float]:
     """Bounds of the deviations of three terms, the sum of which is what a row moves log(1 - R^2) by.
 
-    R^2 is `share`; the fourth moments of e and f are at most their variances times the squares of `residual` and
+    1 - R^2 is `left`, which may be too small for R^2 to tell; the fourth moments of e and f are at most their variances times the squares of `residual` and
     `fitted`, and the mean of e^2 f^2 is at most `both`.
     """
-    remaining, part = (1 - share) * variance, share * variance
+    share = 1 - left
+    remaining, part = left * variance, share * variance
     of_residual = share * math.sqrt(max(residual**2 / remaining - 1, 0.0))
     of_fitted = share * math.sqrt(max(fitted**2 / part - 1, 0.0)) if part > 0 else 0.0
     return of_residual, 2 * math.sqrt(both) / variance, of_fitted
