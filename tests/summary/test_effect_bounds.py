@@ -90,14 +90,14 @@ def beside_a_rare_flag():
     return fitted(0, 4.0, 20_000, {"z": (0.0, 1.0), "rare": (0, 1)}, lambda n: {"rare": np.arange(n) < 3})
 
 
-STAR = "*: flags, levels and bins that noise drowns count with any effect up to 6 on the mean"
+STAR = "*: columns that noise drowns (rare) count as flags, levels or bins, with any effect up to 6 on the mean"
 
 
 def test_a_report_and_a_stated_bound_have_the_star_in_numbers():
     est = beside_a_rare_flag()
     assert STAR in in_one_line(report_html(est))
     stated = in_one_line(str(est.summary(effect_bound=2)))
-    assert "*: columns that noise drowns count with any effect up to 2 on the mean" in stated
+    assert "*: columns that noise drowns (rare) count with any effect up to 2 on the mean" in stated
 
 
 def test_a_star_says_what_was_taken_in_numbers_in_every_form():

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-UNIT, INTERCEPT = (0, 1), "(intercept)"
+# Of numbers, and of flags.
+UNIT, FLAG, INTERCEPT = (0.0, 1.0), (0, 1), "(intercept)"
 Bounds = Any  # two ends, or a mapping with levels
 Draw = Callable[[np.random.Generator, int], dict[str, np.ndarray]]
 
@@ -104,7 +105,7 @@ def income(rng, n):
 def rare(share: float, effect: float = 1.0) -> Table:
     """A number, a flag of 30 %, and a rare one."""
     return Table(
-        dict.fromkeys(("a", "f", "rare"), UNIT), {"a": 1.0, "f": 0.5, "rare": effect}, -0.5,
+        {"a": UNIT, "f": FLAG, "rare": FLAG}, {"a": 1.0, "f": 0.5, "rare": effect}, -0.5,
         lambda rng, n: {"a": rng.random(n), "f": flag(rng, n, 0.3), "rare": flag(rng, n, share)},
     )  # fmt: skip
 
@@ -139,7 +140,7 @@ def far(share: float) -> Table:
     )  # fmt: skip
 
 
-EVEN = Table(dict.fromkeys("abf", UNIT), {"a": 1.0, "b": -1.0, "f": 0.5}, -0.2, even)
+EVEN = Table({"a": UNIT, "b": UNIT, "f": FLAG}, {"a": 1.0, "b": -1.0, "f": 0.5}, -0.2, even)
 ONE = Table({"a": UNIT}, {"a": 1.0}, -0.5, lambda rng, n: {"a": rng.random(n)})
 CODEBOOK = Table(
     {"size": (0, 6), "depth": (40, 80), "table": (40, 100)}, {"size": 7700.0, "depth": -140.0, "table": -100.0},
@@ -147,7 +148,7 @@ CODEBOOK = Table(
 )  # fmt: skip
 YEAR = Table({"year": (0, 2100), "z": UNIT}, {"year": 0.025, "z": 0.0}, -0.025 * 2005, year)
 YEAR_AND_FLAG = Table(
-    {**YEAR.bounds, "rare": UNIT}, {**YEAR.slopes, "rare": 1.0}, YEAR.constant,
+    {**YEAR.bounds, "rare": FLAG}, {**YEAR.slopes, "rare": 1.0}, YEAR.constant,
     lambda rng, n: {**year(rng, n), "rare": flag(rng, n, 0.003)},
 )  # fmt: skip
 INCOME = Table(
@@ -155,11 +156,11 @@ INCOME = Table(
     -0.5, income,
 )  # fmt: skip
 NARROW_AND_FLAG = Table(
-    {"x": UNIT, "a": UNIT, "rare": UNIT}, {"x": 8.0, "a": 1.0, "rare": 1.0}, -4.5,
+    {"x": UNIT, "a": UNIT, "rare": FLAG}, {"x": 8.0, "a": 1.0, "rare": 1.0}, -4.5,
     lambda rng, n: {"x": rng.normal(0.5, 0.05, n), "a": rng.random(n), "rare": flag(rng, n, 0.02)},
 )  # fmt: skip
 WEEKS = Table(
-    {"age": (0, 90), "weeks": (0, 52), "male": UNIT, "gain": UNIT, "staff": (0, 6)},
+    {"age": (0, 90), "weeks": (0, 52), "male": FLAG, "gain": FLAG, "staff": (0, 6)},
     {"age": 0.030, "weeks": 0.060, "male": 1.2, "gain": 1.9, "staff": 0.14}, -8.1, weeks,
 )  # fmt: skip
 TWO_HEAPS = Table(
@@ -167,7 +168,7 @@ TWO_HEAPS = Table(
     lambda rng, n: {"a": rng.beta(0.2, 0.2, n), "b": rng.beta(0.3, 0.3, n)},
 )  # fmt: skip
 SKEWED = Table(
-    {"s": (0, 30), "a": UNIT, "f": UNIT}, {"s": 0.1, "a": 1.0, "f": -0.5}, -0.8,
+    {"s": (0, 30), "a": UNIT, "f": FLAG}, {"s": 0.1, "a": 1.0, "f": -0.5}, -0.8,
     lambda rng, n: {"s": rng.lognormal(0.5, 0.8, n), "a": rng.random(n), "f": flag(rng, n, 0.1)},
 )  # fmt: skip
 PARETO = Table(

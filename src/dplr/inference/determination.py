@@ -304,8 +304,8 @@ def _log_scatter(
 ) -> tuple[float, float, float]:
     """Bounds of the deviations of three terms, the sum of which is what a row moves log(1 - R^2) by.
 
-    1 - R^2 is `left`, which may be too small for R^2 to tell; the fourth moments of e and f are at most their variances times the squares of `residual` and
-    `fitted`, and the mean of e^2 f^2 is at most `both`.
+    1 - R^2 is `left`, which may be too small for R^2 to tell. The fourth moments of e and f are at most their variances
+    times the squares of `residual` and `fitted`, and the mean of e^2 f^2 is at most `both`.
     """
     share = 1 - left
     remaining, part = left * variance, share * variance

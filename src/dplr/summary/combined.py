@@ -34,7 +34,7 @@ def contrast_table(
         table,
         lines=lines,
         title=f"Contrasts of {table.title[0].lower()}{table.title[1:]}",
-        notes=(*table.notes[:-1], *bound_words(combined, lines, effect_bound), _HYPOTHESES, table.notes[-1]),
+        notes=(*table.notes[:-1], *bound_words(subject, lines, effect_bound), _HYPOTHESES, table.notes[-1]),
         omitted=0,
         clipped={},
         parts=frozenset(),

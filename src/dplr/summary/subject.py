@@ -416,7 +416,7 @@ def _bent(equation: Equation, names: Sequence[str], lines: Sequence[Line]) -> li
     wide = [k for k in np.argsort(-factors, kind="stable").tolist() if told[k] and factors[k] > _WIDER]
     if not wide:
         return []
-    named = ", ".join(names[k] for k in wide[:_NAMED]) + (f" and {len(wide) - _NAMED} more" if wide[_NAMED:] else "")
+    named = _some([names[k] for k in wide])
     return [
         f"{_of(equation)}{named}: wider, by up to {100 * (factors[wide[0]] - 1):.0f} %, for what is not known of the "
         "curve of the loss between the released point and the coefficients. A larger eps or more rows lessen it."
@@ -454,24 +454,31 @@ def bound_words(subject: Subject, lines: Sequence[Line], effect_bound: float | N
     equation, words = subject.equations[0], []
     if any(line.verdict in ASSUMED for line in lines):
         bound = EFFECT_BOUNDS[equation.reading.estimand] * equation.unit if effect_bound is None else effect_bound
-        drowned, where = "flags, levels and bins", "effect_bound= takes another one"
+        how, where = "as flags, levels or bins, ", "effect_bound= takes another one"
         if effect_bound is not None:
-            drowned, where = "columns", "of a flag or from the middle of a range to its end"
+            how, where = "", "of a flag or from the middle of a range to its end"
+        named = _some([name for name, held in _drowned(subject, effect_bound).items() if held])
         effect = f"any effect up to {bound:,.10g} on {_OF[equation.reading.estimand]}"
-        words.append(f"{STAR}{drowned} that noise drowns count with {effect}: {where}.")
-    if effect_bound is None and any(line.verdict == UNBOUNDED for line in lines) and _drowned_number(subject):
+        words.append(f"{STAR}columns that noise drowns ({named}) count {how}with {effect}: {where}.")
+    if any(line.verdict == UNBOUNDED for line in lines) and not all(_drowned(subject, effect_bound).values()):
         words.append(_OPEN)
     return words
 
 
-def _drowned_number(subject: Subject) -> bool:
-    """Whether noise drowns a column of which nothing is assumed."""
-    return any(
-        np.any(
-            box_of(equation.reading, equation.bounds(None)).drowned[: len(equation.indicators)][~equation.indicators]
-        )
-        for equation in subject.equations
-    )
+def _drowned(subject: Subject, effect_bound: float | None) -> dict[str, bool]:
+    """The columns that noise drowns in some model, and whether a bound of their effect is assumed."""
+    found = {}
+    for equation in subject.equations:
+        bounds = equation.bounds(effect_bound)
+        held = np.isfinite(bounds)[: len(equation.indicators)]
+        drowned = box_of(equation.reading, bounds).drowned[: len(held)]
+        found |= {subject.names[k]: bool(held[k]) for k in np.flatnonzero(drowned).tolist()}
+    return found
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if names[_NAMED:] else "")
 
 
 def check_columns(names: Sequence[str], entries: Sequence[str]) -> list[int]:
