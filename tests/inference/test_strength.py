@@ -1,4 +1,4 @@
-"""What is known of all contrasts without a search: lemmas 11 and 12 against points, sums of squares and searches."""
+"""What is known of all contrasts without a search: lemmas 12 and 13 against points, sums of squares and searches."""
 
 from dataclasses import replace
 

@@ -140,3 +140,22 @@ def test_no_fewer_lines_speak_where_columns_fill_their_bounds():
     bounds = dplr.Bounds(DECLARED | {"cut": {"levels": list("abcdefgh")}}, target=(0.0, 20_000.0))
     for line in of(20_000, bounds=bounds).lines:
         assert line.best_unsaid <= line.unsaid
+
+
+def test_a_line_that_says_hardly_more_than_its_bound_is_not_promised():
+    """Noise leaves levels and flags the bound of their effect, which was known before."""
+    bounds = dplr.Bounds({"k": {"levels": list("opqrs")}, "f": (0, 1)}, target=(-2.0, 5.0))
+    assert of(3000, 0.03, bounds=bounds).silent
+    assert "k=p" in of(3000, 0.03, bounds=bounds).warning
+    assert not of(30_000, 3.0, bounds=bounds).silent
+
+
+def test_many_coefficients_are_not_foreseen_and_take_no_time(monkeypatch):
+    def simulated(*_, **__):
+        raise AssertionError("a preview of many coefficients takes minutes")
+
+    monkeypatch.setattr(module, "simulator", simulated)
+    levels = dplr.Bounds({"k": {"levels": list(range(50))}}, target=(0.0, 1.0))
+    for table in (of(bounds=levels), of(bounds=dplr.Bounds([(0.0, 1.0)] * 40, target=(0.0, 1.0)), n_features=40)):
+        assert "is not foreseen" in table.warning
+        assert not table.silent

@@ -177,3 +177,20 @@ def test_a_coefficient_without_a_bound_is_told_however_large_it_is(bounds):
     assert found.low[2] <= 60 <= found.high[2]
     assert score_test(given, np.eye(4)[[0, 2]], coef[[0, 2]], bounds).p_value > 1e-3
     assert intervals(given, np.eye(4)).verdict[2] == UNBOUNDED
+
+
+def test_a_value_that_the_bound_excludes_has_no_p_value():
+    """The released numbers have no part in it: one answer at the bound and beyond it."""
+    est = beside_flags(0, 10)
+    for value in (6, 7, 9):
+        (line,) = est.contrast(f"rare = {value}").lines
+        assert line.verdict == "unbounded"
+        assert math.isnan(line.p_value)
+    (line,) = est.contrast("rare = 5.9").lines
+    assert line.p_value <= 1
+
+
+def test_a_star_without_a_column_that_noise_drowns_has_no_empty_list():
+    est = fitted(0, 4.0, 20_000, {"z": (0.0, 1.0), "rare": (0, 1)}, lambda n: {"rare": np.arange(n) < 60})
+    for level in (0.95, 0.99, 0.999, 0.99999):
+        assert "()" not in est.summary(level=level).to_text()

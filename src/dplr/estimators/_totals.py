@@ -24,7 +24,8 @@ from dplr.problem.problem import Problem
 _DEVIATIONS, _SAID = 7.0, 0.05
 _SEVERAL = 0.95  # from this part on digits say nothing
 # How much more a sum of predictions of a descent was off than the noise of the mean of all steps, on made-up rows.
-_DESCENT = 4.0
+_DESCENT = 6.0
+_LAST_STEP = 1.5  # the same of a step with a noisy Hessian
 _LOGISTIC = 8 / math.pi  # the variance of a normal law that is about as wide as the logistic one
 
 
@@ -48,7 +49,8 @@ class Total:
     def words(self, problem: Problem, approximated: bool = False) -> tuple[str, ...]:
         """A sentence on how far the sum of predictions may be off; () for at most 5 %."""
         apart = abs(self.predicted - self.observed) + _DEVIATIONS * self.deviation
-        off = apart / abs(self.observed) if self.observed * self.predicted > 0 else math.inf
+        least = abs(self.observed) - _DEVIATIONS * self.deviation
+        off = apart / least if least > 0 and self.observed * self.predicted > 0 else math.inf
         if off <= _SAID:
             return ()
         loss, many = problem.loss, problem.unit.many
@@ -131,7 +133,7 @@ def _gradient_noise(record: Record) -> GradientNoise | None:
     if noise is not None and mechanism.about.steps_in:
         return noise._replace(deviation=_DESCENT * noise.deviation)
     if noise is not None and isinstance(mechanism, Tabled) and mechanism.about.noise_in == "sums":
-        return noise._replace(deviation=max(mechanism.equation_noise(record.plan) or (noise.deviation,)))
+        return noise._replace(deviation=_LAST_STEP * max(mechanism.equation_noise(record.plan) or (noise.deviation,)))
     return noise
 
 
@@ -146,11 +148,11 @@ def _ridge(record: Record) -> float:
 
 
 def _mean_at(record: Record, coef: NDArray[np.float64], middle: float, away: float) -> float:
-    """The mean prediction in the middle of all columns, of counts so far away: in half-ranges, or a probability."""
+    """The mean prediction in the middle of all columns, of counts and labels so far away: half-ranges, a probability."""
     problem = record.plan.problem
     margin = float(coef[-1]) * problem.geometry.intercept
     if problem.loss.classification:
-        return float(special.expit(record.link.log_odds(np.array([margin]))[0]))
+        return float(special.expit(record.link.log_odds(np.array([margin + away]))[0]))
     return middle_rate(problem, coef, away) if problem.loss.link == "log" else middle + margin
 
 

@@ -320,9 +320,11 @@ def _tested(
     """
     goals = values / reading.factor - contrasts @ reading.center
     boxes = bounds.of(np.any(contrasts, axis=1))
-    if contrasts.shape[1] == 1:
-        boxes = np.where(np.isin(verdicts, ASSUMED)[:, None], bounds.nuisance, boxes)
+    within = np.isin(verdicts, ASSUMED) & (contrasts.shape[1] == 1)
+    boxes = np.where(within[:, None], bounds.nuisance, boxes)
     least, phi = _least(reading, bounds, boxes, contrasts, goals)
+    excluded = np.abs(values / reading.factor)[:, 0] >= np.abs(contrasts[:, 0]) @ bounds.nuisance
+    least[within & excluded] = np.nan  # by what is assumed: the released numbers have no part in it
     x = weights_of(reading, phi)
     dof = np.array([_degrees(fixed, bounds) for fixed in contrasts])
     p_values = _p_values(least, dof, kurtosis(reading, x, phi))

@@ -19,7 +19,7 @@ from dplr.inference.score import Local, lowest_of, quantile
 Array = NDArray[np.float64]
 # The largest excess kurtosis of a sum of independent Laplace numbers: that of one.
 _LAPLACE = 3.0
-# Below this product of `Strength.noise` and the quantile the set is convex (lemma 12).
+# Below this product of `Strength.noise` and the quantile the set is convex (lemma 13).
 _CONVEX = 1 - math.sqrt(0.5)
 # A ray is turned to where the statistic is lower if it is below so many times the quantile that matters.
 _NEAR = 2.0

@@ -30,6 +30,12 @@ _ROWS, _HARDLY = 20_000, 50.0
 _NARROWER = 2, 4, 6
 _LARGER, _MOST_EPS = (2.0, 5.0, 10.0), 10.0
 _KEPT = 64
+# Coefficients, over all classes, up to which a preview takes seconds.
+_MOST = 30
+_NOT_FORESEEN = (
+    f"Of a table with more than {_MOST} coefficients it is not foreseen which lines may say nothing, as that takes "
+    "minutes: `dplr.plan_curve(..., intervals=True)` or `dplr plan --intervals` does."
+)
 _LAST: dict[tuple[object, ...], Preview] = {}
 
 
@@ -62,11 +68,20 @@ class Preview:
     @property
     def silent(self) -> bool:
         """Whether no line of a column is expected to speak, even where columns fill their bounds."""
-        return all_silent(self.lines)
+        return self.foreseen and all_silent(self.lines)
+
+    @property
+    def foreseen(self) -> bool:
+        """Whether there are few enough coefficients."""
+        layout, classes = self.facts.layout, len(self.facts.classes or ())
+        columns = self.facts.n_features if layout is None else len(layout.names)
+        return columns * (classes if classes > 2 else 1) <= _MOST
 
     @cached_property
     def warning(self) -> str:
         """The sentences on lines that may say nothing, with one advice; empty where all are expected to speak."""
+        if not self.foreseen:
+            return _NOT_FORESEEN
         silent, doubtful = announced(self.lines)
         if not silent and not doubtful:
             return ""

@@ -38,6 +38,7 @@ from dplr.summary.subject import ends_of
 
 _ENTRIES = 2_000_000  # numbers of one simulated table: a second of noisy gradient descent
 _SCORED = 10_000  # rows that are scored
+_SAYS = 0.9  # of what the bound of an effect leaves: a wider interval says hardly more than the bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +192,10 @@ class Simulator:
         return self._tables[number, rows]
 
     def _widths(self, done: FittedRelease, level: float) -> list[NDArray[np.float64]]:
-        """Widths of the intervals of each model, by the place of the coefficient; infinite where it cannot say."""
+        """Widths of the intervals of each model, by the place of the coefficient; infinite where it cannot say.
+
+        A line that says hardly more than the bound of its effect counts as one that cannot.
+        """
         record = done.record
         readings, kept = readings_of(record, done.coefs), chosen_columns(record.mechanism)
         labels = [str(label) for label in range(len(readings))]
@@ -199,8 +203,9 @@ class Simulator:
         every = []
         for equation in equations:
             low, high = ends_of(equation, level, False, None).T
+            told = high - low < _SAYS * equation.longest()
             widths = np.full(len(self.names) + 1, math.nan)
-            widths[list(chosen.coordinates)] = high - low
+            widths[list(chosen.coordinates)] = np.where(told, high - low, math.inf)
             every.append(widths)
         return every
 
@@ -283,7 +288,7 @@ class Simulator:
 
 def in_units(done: FittedRelease) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Coefficients (models, columns) and intercepts of a release in the user's units."""
-    models = [done.record.prep.to_user_units(coef) for coef in done.coefs]
+    models = [done.record.prep.to_user_units(coef) for coef in done.models]
     return np.array([coef for coef, _ in models]), np.array([intercept for _, intercept in models])
 
 

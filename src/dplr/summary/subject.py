@@ -28,7 +28,7 @@ from dplr.inference.intervals import (
 )
 from dplr.inference.noise import covariance
 from dplr.inference.reading import EFFECT_BOUNDS, Reading
-from dplr.inference.search import box_of
+from dplr.inference.search import box_of, widest
 from dplr.privacy.estimand import Estimand
 from dplr.summary.clipped import Clipping, about, noted
 from dplr.summary.columns import INTERCEPT, ITS_LINE, parts_of_curves
@@ -137,6 +137,12 @@ class Equation:
             effects[: len(self.spans)] = check_positive("effect_bound", effect_bound) / self.unit
         effects[held] /= self.spans[held]
         return tuple(effects.tolist())
+
+    def longest(self) -> NDArray[np.float64]:
+        """The widths (m,) that bounds of effects which need not be stated leave to each coefficient, or infinite."""
+        box, _, free = widest(self.reading, self.bounds(None))
+        reach = np.where(self.contrasts != 0, np.abs(self.contrasts) * np.where(free, np.inf, box), 0.0)
+        return np.asarray(2 * abs(self.reading.factor) * reach.sum(axis=1))
 
     def only(self, places: NDArray[np.intp]) -> Equation:
         """The equation with these contrasts alone."""
@@ -411,15 +417,16 @@ def _bent(equation: Equation, names: Sequence[str], lines: Sequence[Line]) -> li
     """Which lines are wider because the loss bends between the released point and the coefficients, and by how much."""
     if equation.reading.remainder is None:
         return []
-    told = [line.bounded for line in lines if line.label == equation.label]
-    factors = widened(equation.reading, equation.contrasts)[: len(told)]
-    wide = [k for k in np.argsort(-factors, kind="stable").tolist() if told[k] and factors[k] > _WIDER]
+    mine = [line for line in lines if line.label == equation.label and line.bounded]
+    told = {line.name for line in mine if line.verdict not in ASSUMED or not math.isnan(line.std_error)}
+    factors = dict(zip(names, widened(equation.reading, equation.contrasts).tolist(), strict=True))
+    wide = sorted((name for name in told if factors[name] > _WIDER), key=lambda name: (-factors[name], name))
     if not wide:
         return []
-    named = _some([names[k] for k in wide])
+    most = 100 * (factors[wide[0]] - 1)
     return [
-        f"{_of(equation)}{named}: wider, by up to {100 * (factors[wide[0]] - 1):.0f} %, for what is not known of the "
-        "curve of the loss between the released point and the coefficients. A larger eps or more rows lessen it."
+        f"{_of(equation)}{_some(wide)}: wider, by up to {most:.0f} %, for what is not known of the curve of the loss "
+        "between the released point and the coefficients. A larger eps or more rows lessen it."
     ]
 
 
@@ -458,8 +465,9 @@ def bound_words(subject: Subject, lines: Sequence[Line], effect_bound: float | N
         if effect_bound is not None:
             how, where = "", "of a flag or from the middle of a range to its end"
         named = _some([name for name, held in _drowned(subject, effect_bound).items() if held])
+        named = f" ({named})" if named else ""
         effect = f"any effect up to {bound:,.10g} on {_OF[equation.reading.estimand]}"
-        words.append(f"{STAR}columns that noise drowns ({named}) count {how}with {effect}: {where}.")
+        words.append(f"{STAR}columns that noise drowns{named} count {how}with {effect}: {where}.")
     if any(line.verdict == UNBOUNDED for line in lines) and not all(_drowned(subject, effect_bound).values()):
         words.append(_OPEN)
     return words
@@ -467,7 +475,7 @@ def bound_words(subject: Subject, lines: Sequence[Line], effect_bound: float | N
 
 def _drowned(subject: Subject, effect_bound: float | None) -> dict[str, bool]:
     """The columns that noise drowns in some model, and whether a bound of their effect is assumed."""
-    found = {}
+    found: dict[str, bool] = {}
     for equation in subject.equations:
         bounds = equation.bounds(effect_bound)
         held = np.isfinite(bounds)[: len(equation.indicators)]
