@@ -90,7 +90,7 @@ def test_a_check_says_it_where_an_eps_is_given(folder):
     assert "May say nothing: age" in table[len(plain) :]
     assert BASIS in table
     loud = command("check", "people.csv", *DATA, "--eps", 1000, "--mechanism", "fm").stdout
-    assert "Every line of the table is expected to speak, even if columns are narrow within their bounds." in loud
+    assert "expected to speak, if numbers have a deviation of 3% of their bounds or more." in loud
     other = command("check", "people.csv", *DATA, "--eps", 1, "--mechanism", "objective").stdout
     assert "A fit with these options has no confidence intervals: `--aim coefficients` asks for them." in other
     assert "`--eps` is required with" in command("check", "people.csv", *DATA, "--delta", 1e-6, code=2).stderr

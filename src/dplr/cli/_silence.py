@@ -10,7 +10,7 @@ from dplr.mechanisms.protocol import AIMS
 if TYPE_CHECKING:
     from dplr.planner.preview import Preview
 
-_ALL_SPEAK = "Every line of the table is expected to speak, even if columns are narrow within their bounds."
+_ALL_SPEAK = "Every line of the table is expected to speak, if numbers have a deviation of 3% of their bounds or more."
 _FACTS = (
     "bounds", "model", "mechanism", "delta", "fit_intercept", "l2", "neighbouring", "person", "curves", "aim",
 )  # fmt: skip
