@@ -24,7 +24,7 @@ from dplr.problem.problem import Problem
 _DEVIATIONS, _SAID = 7.0, 0.05
 _SEVERAL = 0.95  # from this part on digits say nothing
 # How much more a sum of predictions of a descent was off than the noise of the mean of all steps, on made-up rows.
-_DESCENT = 5.0
+_DESCENT = 8.0
 _LAST_STEP = 1.5  # the same of a step with a noisy Hessian
 _LOGISTIC = 8 / math.pi  # the variance of a normal law that is about as wide as the logistic one
 
