@@ -145,7 +145,9 @@ def test_no_fewer_lines_speak_where_columns_fill_their_bounds():
 def test_a_line_that_says_hardly_more_than_its_bound_is_not_promised():
     """Noise leaves levels and flags the bound of their effect, which was known before."""
     bounds = dplr.Bounds({"k": {"levels": list("opqrs")}, "f": (0, 1)}, target=(-2.0, 5.0))
-    assert of(3000, 0.03, bounds=bounds).silent
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert of(3000, 0.03, bounds=bounds).silent
     assert "k=p" in of(3000, 0.03, bounds=bounds).warning
     assert not of(30_000, 3.0, bounds=bounds).silent
 

@@ -141,7 +141,8 @@ class Equation:
     def longest(self) -> NDArray[np.float64]:
         """The widths (m,) that bounds of effects which need not be stated leave to each coefficient, or infinite."""
         box, _, free = widest(self.reading, self.bounds(None))
-        reach = np.where(self.contrasts != 0, np.abs(self.contrasts) * np.where(free, np.inf, box), 0.0)
+        parts, reach = np.abs(self.contrasts), np.zeros(self.contrasts.shape)
+        np.multiply(parts, np.where(free, np.inf, box), out=reach, where=parts > 0)  # 0 of what has no bound is 0
         return np.asarray(2 * abs(self.reading.factor) * reach.sum(axis=1))
 
     def only(self, places: NDArray[np.intp]) -> Equation:
