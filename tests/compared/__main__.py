@@ -23,7 +23,7 @@ import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-MEANT = tomllib.loads((HERE / "meant.toml").read_text(encoding="utf-8"))
+MEANT = tomllib.loads((HERE / "meant.toml").read_text(encoding="utf-8")).get("change", [])
 WORKERS = 2
 
 
@@ -72,7 +72,7 @@ def all_records(package, only, kept=None):
 def renewed(name, aspect, text, new):
     """A text of the reference with every change that is meant, and the reasons of those that it met."""
     reasons = set()
-    for change in MEANT["change"]:
+    for change in MEANT:
         if re.fullmatch(change.get("case", ".*"), name) and re.fullmatch(change.get("aspect", ".*"), aspect):
             changed = _changed(change, text, new)
             if changed != text:
@@ -117,7 +117,10 @@ def main():
     folder = reference(asked.commit)
     program = hashlib.sha256(b"".join((HERE / name).read_bytes() for name in ("cases.py", "record.py", "calls.py")))
     kept = folder.with_name(f"{folder.name}-{program.hexdigest()[:12]}.json")
-    before = all_records(folder, asked.only, None if asked.only else kept)
+    if asked.only and kept.is_file():
+        before = {name: each for name, each in all_records(folder, "", kept).items() if asked.only in name}
+    else:
+        before = all_records(folder, asked.only, None if asked.only else kept)
     after = all_records(asked.package and asked.package.resolve(), asked.only)
     counts, reasons, shown = collections.Counter(), collections.Counter(), []
     for name in before.keys() | after.keys():
@@ -132,7 +135,7 @@ def main():
         print(f"  {part:14} {numbers}")
     for reason, count in reasons.most_common():
         print(f"  meant, {count} times: {reason}")
-    unused = [change["reason"] for change in MEANT["change"] if not asked.only and change["reason"] not in reasons]
+    unused = [change["reason"] for change in MEANT if not asked.only and change["reason"] not in reasons]
     for reason in unused:
         print(f"  never met: {reason}")
     print(f"{len(shown)} differences that nothing explains")
