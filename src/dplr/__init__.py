@@ -50,7 +50,8 @@ if TYPE_CHECKING:
     from dplr.planner import Assumptions, plan, plan_curve, plan_target
     from dplr.privacy.statement import PrivacyStatement
     from dplr.problem.fit import History
-    from dplr.problem.losses import Loss, margin_loss, residual_loss, smoothed_hinge
+    from dplr.problem.losses import Loss
+    from dplr.problem.own_losses import margin_loss, residual_loss, smoothed_hinge
     from dplr.problem.plan import Plan
     from dplr.quantiles.learned import LearnedBounds, LearnedColumn
     from dplr.quantiles.release import learn_bounds
@@ -180,15 +181,15 @@ _HOMES = {
     "learn_bounds": "dplr.quantiles.release",
     "load_model": "dplr.model_file",
     "load_moments": "dplr.moments.file",
-    "margin_loss": "dplr.problem.losses",
+    "margin_loss": "dplr.problem.own_losses",
     "plan": "dplr.planner",
     "plan_curve": "dplr.planner",
     "plan_target": "dplr.planner",
     "release_moments": "dplr.moments.release",
-    "residual_loss": "dplr.problem.losses",
+    "residual_loss": "dplr.problem.own_losses",
     "save_model": "dplr.model_file",
     "show_versions": "dplr._kit.versions",
-    "smoothed_hinge": "dplr.problem.losses",
+    "smoothed_hinge": "dplr.problem.own_losses",
 }
 
 

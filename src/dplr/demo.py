@@ -49,7 +49,6 @@ def timed(estimator: Any, X: Any, y: Any) -> tuple[Any, float]:
 
 
 def table(private: Any, exact: Any) -> list[str]:
-    """Log odds with their intervals, and the odds ratios, beside the estimates without privacy."""
     summary = private.summary()
     ratios = {ratio.name: ratio for ratio in summary.odds_ratios()}
     head = f"{'log odds':>9}   {'95 % interval':17}{'odds ratio':>10}   {'95 % interval':14}{'scikit-learn':>14}"

@@ -5,7 +5,7 @@ from bits_made import digest, each_path, made, unit
 
 from dplr._core._loss import curves
 from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm, poisson, soft_huber, soft_logistic
-from dplr.problem.losses.rounded_hinge import smoothed_hinge
+from dplr.problem.own_losses import smoothed_hinge
 from dplr.rows import ArrayRows
 from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
 from dplr.rows.queries.columns import ColumnMoments

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from dplr.problem.losses import margin_loss, poisson, residual_loss, smoothed_hinge
+from dplr.problem.losses import poisson
+from dplr.problem.own_losses import margin_loss, residual_loss, smoothed_hinge
 
 
 def own_logistic(**constants):

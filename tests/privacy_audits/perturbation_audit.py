@@ -21,7 +21,8 @@ from dplr.mechanisms import ObjectivePerturbation, OutputPerturbation
 from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.geometry import GRID
-from dplr.problem.losses import LOGISTIC, SQUARED, smoothed_hinge
+from dplr.problem.losses import LOGISTIC, SQUARED
+from dplr.problem.own_losses import smoothed_hinge
 from dplr.problem.problem import Problem
 from dplr.rows import ArrayRows
 from margin_losses import SoftHuber, SoftLogistic

@@ -62,7 +62,7 @@ def test_the_printed_algorithm_shows_more_than_it_claims_and_no_more_than_its_st
 
 OUTPUT, OBJECTIVE, NOISE = "mechanisms/perturbation/output.py", "mechanisms/perturbation/objective.py", "noise/ideal.py"
 LINEAR_TERM = "mechanisms/perturbation/linear_term.py"
-KNOTS = "problem/losses/knots.py"
+KNOTS = "problem/knots.py"
 NOISE_EPS = "noise_eps = objective_noise.largest_noise_eps(cost, eps * (1 - _ROUNDING))"
 SENSITIVITY, GEOMETRY, NATIVE = "privacy/sensitivity.py", "problem/geometry.py", "rows/tables/native.py"
 # As few fits as leave the bound a tenth above eps; a ridge each needs more for less.

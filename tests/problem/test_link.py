@@ -9,7 +9,7 @@ from scipy.special import expit, logit
 
 import dplr
 import reference
-from dplr.problem.losses.link import LOGIT, Link, clipped_link, link_share, soft_link
+from dplr.problem.link import LOGIT, Link, clipped_link, link_share, soft_link
 
 CUTS = [0.1, 0.3, 0.5, 0.6, 0.75, 0.8, 0.95, 1.0]
 CHANCES = [0.001, 0.05, 0.2, 0.47, 0.6, 0.9, 0.999]

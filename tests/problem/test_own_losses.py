@@ -19,9 +19,8 @@ from dplr.bounds.scaling import ball_prep, layout_prep
 from dplr.mechanisms import ObjectivePerturbation, OutputPerturbation
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.geometry import Geometry
-from dplr.problem.losses import LOGISTIC, SQUARED, poisson
-from dplr.problem.losses.knots import knotted
-from dplr.problem.losses.loss import loss_of
+from dplr.problem.knots import knotted
+from dplr.problem.losses import LOGISTIC, SQUARED, loss_of, poisson
 from dplr.problem.problem import Problem
 from dplr.rows import ArrayRows
 from dplr.rows.queries.losses import LossGradient, LossGradientHessian

@@ -26,7 +26,7 @@ from dplr.noise import Source
 from dplr.privacy.statement import PrivacyStatement
 from dplr.privacy.words import MOVED
 from dplr.problem.fit import Fit, History
-from dplr.problem.losses.link import LOGIT, Link
+from dplr.problem.link import LOGIT, Link
 from dplr.problem.plan import Plan
 from dplr.rows import BoundsNotice, FaultyRows, Labels, Rows
 from dplr.rows.queries.moments import Moments

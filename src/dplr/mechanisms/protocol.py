@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dplr.privacy.profiles import Profile
     from dplr.privacy.statement import PrivacyStatement
     from dplr.problem.fit import Fit
-    from dplr.problem.losses.link import Link
+    from dplr.problem.link import Link
     from dplr.problem.outlook import GradientNoise
     from dplr.problem.plan import Plan
     from dplr.problem.problem import Problem
@@ -175,7 +175,7 @@ class Mechanism(ABC):
         """Return the map from margins to log odds of a logistic model that followed the plan: a function of public
         facts.
         """
-        from dplr.problem.losses.link import LOGIT  # it loads NumPy, and the help of the command line does without
+        from dplr.problem.link import LOGIT  # it loads NumPy, and the help of the command line does without
 
         return LOGIT
 

@@ -8,7 +8,7 @@ from typing import Any
 from dplr.mechanisms.protocol import Mechanism
 from dplr.model_file.readers import number, table
 from dplr.model_file.strict_json import refuse
-from dplr.problem.losses.link import MOST_TURN, Link
+from dplr.problem.link import MOST_TURN, Link
 from dplr.problem.plan import Plan
 
 _LINK = table({"share": number(0.0, 1.0, above=True), "turn": number(-MOST_TURN, MOST_TURN), "bend": number(0.0, 0.5)})

@@ -7,9 +7,8 @@ from typing import Any
 
 from dplr.model_file.readers import array, choice, integer, number, table, text
 from dplr.model_file.strict_json import refuse
-from dplr.problem.losses import Loss
-from dplr.problem.losses.knots import FORMS, MOST_KNOTS, Knotted
-from dplr.problem.losses.loss import loss_of
+from dplr.problem.knots import FORMS, MOST_KNOTS, Knotted
+from dplr.problem.losses import Loss, loss_of
 
 _LOSS = table(
     {

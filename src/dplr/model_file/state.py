@@ -73,7 +73,7 @@ from dplr.model_file.strict_json import ModelFileError, refuse
 from dplr.model_file.units import check_unit
 from dplr.privacy.statement import PrivacyStatement
 from dplr.privacy.unit import Unit
-from dplr.problem.losses.link import LOGIT
+from dplr.problem.link import LOGIT
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import FROM_DATA

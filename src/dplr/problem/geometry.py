@@ -54,7 +54,6 @@ class Geometry:
 
     @property
     def n_coefs(self) -> int:
-        """Number of coefficients, the intercept's included."""
         return self.d + (self.intercept > 0)
 
     @property
@@ -68,7 +67,6 @@ class Geometry:
 
     @property
     def firsts(self) -> tuple[int, ...]:
-        """The first coordinate of each group."""
         return tuple(accumulate(self.groups, initial=0))[:-1]
 
     @property
@@ -80,7 +78,6 @@ class Geometry:
 
     @property
     def grouped(self) -> bool:
-        """Whether a group has more than one column, or may have."""
         return bool(self.blocks or self.marked or self.shared or self.hats)
 
     @property
@@ -104,7 +101,6 @@ class Geometry:
         return (*columns, self.intercept) if self.intercept else columns
 
     def _widths(self, weights: Sequence[float]) -> tuple[float, ...]:
-        """The largest size of each column with these weights."""
         assert self.half_width is not None
         units = self.half_width * GRID
         return tuple([units * weight / GRID for weight in weights])
@@ -117,7 +113,6 @@ class Geometry:
         return replace(self, weights=columns, radius=radius)
 
     def __str__(self) -> str:
-        """Return the geometry in words."""
         if self.half_width is None:
             domain = f"rows in the ball of radius {self.radius:g}"
         elif self.grouped:

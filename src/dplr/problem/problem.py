@@ -39,7 +39,7 @@ class Problem:
     solution: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """A relation given as a string would pass for neither."""
+        # A relation given as a string would pass for neither.
         object.__setattr__(self, "neighbouring", Neighbouring(self.neighbouring))
 
     @property

@@ -13,7 +13,7 @@ from dplr._kit.validation import check_choice, check_list, sentence
 from dplr.bounds.columns import Level
 from dplr.bounds.kinds import Pair
 from dplr.estimators.export.parts import Interval, Mark, Number, OneHot, Part, Position, Shares, Times, parts_of
-from dplr.problem.losses.link import Link
+from dplr.problem.link import Link
 
 OUTPUTS = ("prediction", "margin", "probability")
 # Opening quote of an identifier -> its closing quote, which is doubled inside. Single quotes in text are doubled too.

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from dplr.mechanisms.noisy_gd import ABOUT
 from dplr.mechanisms.noisy_gd.settings import Descent
+from dplr.problem.link import Link, clipped_link, link_share
 from dplr.problem.losses import Loss
-from dplr.problem.losses.link import Link, clipped_link, link_share
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 

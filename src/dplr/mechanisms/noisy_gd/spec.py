@@ -32,8 +32,8 @@ from dplr.privacy.guarantees import Gaussian, Poisson, Pure
 from dplr.privacy.law import Law
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
+from dplr.problem.link import LOGIT, Link
 from dplr.problem.losses import Loss, model_of, models_with
-from dplr.problem.losses.link import LOGIT, Link
 from dplr.problem.outlook import GradientNoise
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem

@@ -29,8 +29,8 @@ from dplr.privacy.law import Law
 from dplr.privacy.profiles import Profile, pure_profile
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.fit import Fit
+from dplr.problem.link import LOGIT, Link, link_share, soft_link
 from dplr.problem.losses import Loss, model_of, soft_huber, soft_logistic
-from dplr.problem.losses.link import LOGIT, Link, link_share, soft_link
 from dplr.problem.outlook import GradientNoise
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem

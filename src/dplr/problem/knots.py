@@ -36,7 +36,7 @@ class Knotted:
     slopes: bytes = field(repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse what the kernels would refuse, and slopes whose differences float64 does not have."""
+        # What the kernels would refuse, and slopes whose differences float64 does not have.
         if self.form not in FORMS:
             raise ValueError(sentence("form", f"must be one of {', '.join(FORMS)}", self.form))
         values, last = self.values, self.first + len(self.slopes) // 8 - 1

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._kit.validation import check_positive, sentence
-from dplr.problem.losses.knots import MOST_KNOTS, Knotted, knotted
-from dplr.problem.losses.loss import KERNELS, Loss, loss_of
+from dplr._kit.validation import check_positive, real_number, sentence
+from dplr.problem.knots import MOST_KNOTS, Knotted, knotted
+from dplr.problem.losses import KERNELS, Loss, loss_of
 
 Vector = NDArray[np.float64]
 Function = Callable[[Vector], Any]
@@ -256,3 +257,59 @@ def _check_between(knots: Knotted, smoothness: float | None) -> None:
     if smoothness is not None and curvatures[worst] > smoothness * (1 + _ROUNDED):
         rule = f"must be at least the curvature, which is {curvatures[worst]:.6g} near {knots.places[worst]:g}"
         raise ValueError(sentence("smoothness", rule, smoothness, "None finds it."))
+
+
+_NARROWEST, _WIDEST = 0.01, 10.0
+# Pieces of the corner: where `width` is a power of two they fit it exactly, else its ends are rounded over one piece.
+_PIECES = 256
+
+
+def smoothed_hinge(width: float = 0.5) -> Loss:
+    """Hinge loss that is quadratic where 1 - width <= y z <= 1: a loss for `MarginClassifier`.
+
+    With v = y z: 0 for v > 1, (1 - v)^2 / (2 width) within, 1 - v - width / 2 for v < 1 - width. Nothing that is at
+    least 1 costs anything, unlike with the Huber hinge of `HuberSVC`, whose corner lies around 1.
+
+    Parameters
+    ----------
+    width : float, default=0.5
+        Width of the corner, in [0.01, 10]. A wider corner has less curvature, which costs less of eps.
+
+    Returns
+    -------
+    dplr.Loss
+        With slopes of at most 1, and second derivatives of at most 1 / width.
+
+    Raises
+    ------
+    ValueError, TypeError
+        `width` is not such a number.
+
+    Privacy
+    -------
+    A public constant: nothing of any data is in it.
+
+    See Also
+    --------
+    dplr.MarginClassifier : Takes it as `loss`.
+    dplr.HuberSVC : The hinge whose corner lies around 1.
+
+    References
+    ----------
+    Shalev-Shwartz and Zhang 2013, section 1.
+
+    Examples
+    --------
+    >>> import dplr
+    >>> loss = dplr.smoothed_hinge(0.5)
+    >>> loss.lipschitz, loss.smoothness
+    (1.0, 2.0)
+    """
+    width = real_number("width", width)
+    if not _NARROWEST <= width <= _WIDEST:
+        raise ValueError(sentence("width", f"must be between {_NARROWEST:g} and {_WIDEST:g}", width))
+    per_unit = 2.0 ** math.ceil(math.log2(_PIECES / width))
+    first = math.floor((1 - width) * per_unit)
+    places = np.arange(first, per_unit + 1) / per_unit
+    return loss_of("smoothed_hinge", knotted("margin", first, per_unit, -np.clip((1 - places) / width, 0, 1)),
+                   width=width)  # fmt: skip
