@@ -157,9 +157,7 @@ def test_every_mechanism_has_its_proof_beside_it():
         assert any("Theorem" in proof.read_text() for proof in folder.glob("*.md"))
 
 
-@pytest.mark.parametrize(
-    "module", ["privacy.sensitivity", "privacy.score_sensitivity", "mechanisms.perturbation.noise"]
-)
+@pytest.mark.parametrize("module", ["privacy.sensitivity", "mechanisms.perturbation.noise"])
 def test_proofs_name_every_function_that_a_guarantee_rests_on(module):
     home = importlib.import_module(f"dplr.{module}")
     proofs = "".join(path.read_text() for path in SOURCE.rglob("*.md"))

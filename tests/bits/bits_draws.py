@@ -19,7 +19,7 @@ from dplr._core import (
     scan_rows,
 )
 from dplr.noise import Source
-from dplr.privacy.search.selection import choose
+from dplr.privacy.selection import choose
 
 TEXTS = ["", "a", "b", "no", "yes", "ten bytes!", "a text of twenty-six bytes", "é", "Zürich", "数", "x" * 100]
 

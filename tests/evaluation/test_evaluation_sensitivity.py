@@ -5,7 +5,7 @@ import pytest
 
 from dplr.evaluation.grids import LIMIT, UNIT, ClassGrid, ErrorGrid, ScoreGrid
 from dplr.evaluation.pair import DecisionPair, ErrorPair
-from dplr.privacy.evaluation_sensitivity import differences_replace_one, errors_replace_one
+from dplr.privacy.sensitivity import differences_replace_one, errors_replace_one
 
 LABELS, CLASSES = ScoreGrid.of(5000, 0.5), ClassGrid.of(3, True, 5000, 0.5)
 GRIDS = [LABELS, CLASSES, ClassGrid.of(3, False, 5000, 0.5), ErrorGrid.of(-2.0, 5.0), DecisionPair(2), DecisionPair(3),

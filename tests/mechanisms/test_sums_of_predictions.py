@@ -15,7 +15,7 @@ from dplr.estimators._totals import Total
 from dplr.mechanisms.perturbation.ridge import gauge_ridges, without_pull
 from dplr.plots._effects import read_effects
 from dplr.plots._view import read_model
-from dplr.privacy.words import MOVED
+from dplr.privacy.statement import MOVED
 
 MECHANISMS = [("auto", 0.0), ("objective", 1e-6), ("output", 0.0), ("output", 1e-6), ("auto", 1e-6), ("score", 1e-6)]
 SAID = (

@@ -23,7 +23,7 @@ from dplr.plots._coefficients import changed_words
 from dplr.plots._view import printable, read_model
 from dplr.privacy import calibration
 from dplr.privacy.estimand import Estimand
-from dplr.privacy.words import best_guess
+from dplr.privacy.statement import best_guess
 from made_models import BOUNDS, HOSTILE, fitted, of_three_labels
 
 

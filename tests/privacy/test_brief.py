@@ -8,8 +8,8 @@ import pytest
 
 import dplr
 from dplr.privacy.guarantees import Neighbouring
+from dplr.privacy.statement import best_guess, delta_words
 from dplr.privacy.unit import Unit
-from dplr.privacy.words import best_guess, delta_words
 
 JARGON = ("kappa", "tau", "gauge", "theorem", "Lam", "sensitivity", "grid of", "mu =")
 

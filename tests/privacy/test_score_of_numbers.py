@@ -8,7 +8,7 @@ import pytest
 from dplr.mechanisms import ScoreRelease
 from dplr.mechanisms.score.losses import smooth
 from dplr.mechanisms.score.noise import RATE_WEIGHT, round_anywhere
-from dplr.privacy import score_sensitivity
+from dplr.privacy import sensitivity
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import huber_residual, poisson
@@ -47,13 +47,13 @@ def rate_pairs(least, most):
 
 def huber(norm, weight, relation, largest=0.4):
     replaced = relation is Neighbouring.REPLACE_ONE
-    stated = score_sensitivity.huber_score_replace_one if replaced else score_sensitivity.huber_score_add_remove
+    stated = sensitivity.huber_score_replace_one if replaced else sensitivity.huber_score_add_remove
     return stated(norm, weight, largest), huber_pairs(largest)
 
 
 def rates(norm, weight, relation, least=0.25, most=2.25):
     replaced = relation is Neighbouring.REPLACE_ONE
-    stated = score_sensitivity.rate_score_replace_one if replaced else score_sensitivity.rate_score_add_remove
+    stated = sensitivity.rate_score_replace_one if replaced else sensitivity.rate_score_add_remove
     return stated(norm, weight, least, most), rate_pairs(least, most)
 
 
@@ -70,10 +70,10 @@ def test_a_search_never_exceeds_the_sensitivity_and_reaches_most_of_it(of, norm,
 
 
 def test_the_hessian_of_a_huber_loss_is_free_up_to_its_weight_and_not_beyond():
-    assert score_sensitivity.huber_score_add_remove(1.0, 0.4, 0.4) == 0.4
-    assert score_sensitivity.huber_score_add_remove(1.0, 0.41, 0.4) > 0.4
-    assert score_sensitivity.huber_score_replace_one(1.0, 0.4 * math.sqrt(2), 0.4) == pytest.approx(0.8, rel=1e-15)
-    assert score_sensitivity.huber_score_replace_one(1.0, 0.41 * math.sqrt(2), 0.4) > 0.8
+    assert sensitivity.huber_score_add_remove(1.0, 0.4, 0.4) == 0.4
+    assert sensitivity.huber_score_add_remove(1.0, 0.41, 0.4) > 0.4
+    assert sensitivity.huber_score_replace_one(1.0, 0.4 * math.sqrt(2), 0.4) == pytest.approx(0.8, rel=1e-15)
+    assert sensitivity.huber_score_replace_one(1.0, 0.41 * math.sqrt(2), 0.4) > 0.8
 
 
 @pytest.mark.parametrize("relation", list(Neighbouring))
@@ -88,8 +88,8 @@ def test_squares_of_scores_are_charged_for_the_largest_slope_over_its_power_of_t
 
 
 def test_vectors_of_score_md():
-    assert score_sensitivity.rate_score_add_remove(1.0, 0.5, 0.0, 2.0) == pytest.approx(math.sqrt(5))
-    assert score_sensitivity.rate_score_replace_one(1.0, 0.5, 0.0, 2.0) == pytest.approx(math.sqrt(18))
+    assert sensitivity.rate_score_add_remove(1.0, 0.5, 0.0, 2.0) == pytest.approx(math.sqrt(5))
+    assert sensitivity.rate_score_replace_one(1.0, 0.5, 0.0, 2.0) == pytest.approx(math.sqrt(18))
     geometry = Geometry(3, intercept=0.5)
     for relation, huber_moved, rate_moved in (("add_remove", 0.3, math.sqrt(5)), ("replace_one", 0.6, math.sqrt(18))):
         problem = smooth(Problem(huber_residual(0.3), geometry, Neighbouring(relation), 1000, None, ()))

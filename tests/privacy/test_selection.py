@@ -10,7 +10,7 @@ import pytest
 from scipy import integrate, stats
 
 from dplr.noise import Source
-from dplr.privacy.search.selection import SCORE_UNITS, choose, rounded_down
+from dplr.privacy.selection import SCORE_UNITS, choose, rounded_down
 
 
 class Script:

@@ -20,7 +20,7 @@ from dplr.auditor.sampled import eps_lower_bound
 from dplr.estimators import _search, _trials
 from dplr.fitting import search as planning
 from dplr.noise import Source
-from dplr.privacy.search.selection import SCORE_UNITS, choose
+from dplr.privacy.selection import SCORE_UNITS, choose
 
 EPS, CANDIDATES, ROWS = 1.0, 4, 20
 

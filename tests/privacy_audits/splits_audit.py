@@ -23,7 +23,7 @@ import numpy as np
 import dplr
 from dplr.estimators import _holdout, _search, _trials
 from dplr.noise import Source
-from dplr.privacy.search.selection import SCORE_UNITS
+from dplr.privacy.selection import SCORE_UNITS
 from search_audit import law
 from silent_noise import numbers_over_noise, silent_noise
 

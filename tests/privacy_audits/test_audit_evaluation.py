@@ -32,13 +32,13 @@ REPLACE_AS_ADD = (
     "return outcomes_add_remove(shares)",
 )
 NO_COST_OF_DIFFERENCES = (
-    "privacy/evaluation_sensitivity.py",
+    "privacy/sensitivity.py",
     'return 2 * weights["difference"] + targets',
     'return weights["difference"] + targets',
 )
 ROUNDING = 1e-9
 COUNT_IS_FREE = (
-    "privacy/evaluation_sensitivity.py",
+    "privacy/sensitivity.py",
     'return errors + targets + weights["cells"] + weights.get("count", 0.0) + 3',
     'return errors + targets + weights["cells"] + 3',
 )

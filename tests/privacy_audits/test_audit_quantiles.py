@@ -30,7 +30,7 @@ def test_neighbours_show_at_most_what_is_allowed_and_nearly_as_much(name):
 
 HISTOGRAMS, ROWS = "rows/streams/histograms.py", "quantiles/rows.py"
 SELECTION, LAW, LEVELS = "quantiles/selection.py", "quantiles/law.py", "quantiles/levels.py"
-SENSITIVITY = "privacy/count_sensitivity.py"
+SENSITIVITY = "privacy/sensitivity.py"
 WRITTEN = "values.write_numbers(start, None, piece)"
 BROKEN = {
     "cells depend on the largest number": (

@@ -27,7 +27,7 @@ def test_neighbours_are_told_apart_by_at_most_eps_and_by_nearly_as_much(name):
 
 
 SENSITIVITY, ROUNDS, SPEC = "privacy/sensitivity.py", "mechanisms/score/rounds.py", "mechanisms/score/spec.py"
-NUMBERS = "privacy/score_sensitivity.py"
+NUMBERS = "privacy/sensitivity.py"
 NOISE, QUERY = "mechanisms/score/noise.py", "rows/queries/score.py"
 BROKEN = {
     "a replaced record counts once": (

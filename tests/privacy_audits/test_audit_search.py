@@ -15,7 +15,7 @@ def test_neighbours_are_told_apart_by_at_most_eps_and_by_enough_for_the_audit_to
     assert FLOORS[name] * EPS <= CASES[name](RUNS) <= EPS * (1 + 1e-9)
 
 
-SELECTION, SENSITIVITY = "privacy/search/selection.py", "privacy/sensitivity.py"
+SELECTION, SENSITIVITY = "privacy/selection.py", "privacy/sensitivity.py"
 HALF = "rate = rounded_down(eps) / (2 * score_sum(SCORE_UNITS))"
 BROKEN = [
     ("choice", SELECTION, HALF, "rate = rounded_down(eps) / score_sum(SCORE_UNITS)"),

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dplr.privacy import count_sensitivity
+from dplr.privacy import sensitivity
 from dplr.privacy.composition import exact, largest_rho, pure_rho
 from dplr.quantiles import selection
 from dplr.quantiles.grid import LAST, STEPS
@@ -21,7 +21,7 @@ def test_prices_of_a_release_add_up_to_eps(eps, numbers, texts):
     if not price.concentrated:
         whole = numbers * (price.middle + 2 * price.end + price.outside) + texts * price.column
         assert whole == exact(eps)
-    noise = Fraction(count_sensitivity.records_outside(UNITS), noise_units(price.outside, UNITS + 1))
+    noise = Fraction(sensitivity.records_outside(UNITS), noise_units(price.outside, UNITS + 1))
     assert noise <= price.outside
 
 
@@ -49,10 +49,10 @@ def test_the_vectors_of_the_proof():
     price = prices(1.0, 0.0, 10, 0)
     assert (price.column, price.middle, price.end) == (Fraction(1, 10), Fraction(1, 40), Fraction(3, 100))
     text = prices(1.0, 1e-6, 0, 1)
-    assert noise_units(text.column, count_sensitivity.records_by_text(UNITS, 2)) == 2048
+    assert noise_units(text.column, sensitivity.records_by_text(UNITS, 2)) == 2048
     assert text.text_delta == pytest.approx(1e-6, rel=1e-9)
     assert threshold(text.column, text.text_delta, 2, False) == 27_901
-    assert [count_sensitivity.range_of_distance(1, changed) for changed in (1, 2)] == [1, 2]
+    assert [sensitivity.range_of_distance(1, changed) for changed in (1, 2)] == [1, 2]
 
 
 @pytest.mark.parametrize("changed", [1, 2])

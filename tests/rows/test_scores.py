@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dplr.privacy.search.selection import SCORE_UNITS
+from dplr.privacy.selection import SCORE_UNITS
 from dplr.rows import as_target, resolve_labels
 from dplr.rows.scores import errors, linear, squared_errors
 

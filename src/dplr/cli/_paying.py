@@ -35,7 +35,7 @@ def payer(path: str | None, label: str | None, share: str | None) -> Ledger | No
 
 def check_price(ledger: Ledger | None, path: str | None, statement: PrivacyStatement) -> None:
     """Refuse what the ledger cannot pay, before anything is read."""
-    from dplr.privacy.words import delta_words
+    from dplr.privacy.statement import delta_words
 
     if ledger is not None and not (price := ledger.price(statement)).fits:
         raise Refused(
@@ -92,7 +92,7 @@ def left_behind(held: Keeping | None) -> str:
 
 def _left_by(held: Keeping, token: str) -> str:
     """The last entry of a reservation in words, and what to do."""
-    from dplr.privacy.words import delta_words
+    from dplr.privacy.statement import delta_words
 
     last = held.ledger.entries_of(token)[-1]
     entry = f"entry {last.number} of the ledger, eps = {last.eps:g}, delta {delta_words(last.delta)}"

@@ -13,9 +13,8 @@ from dplr.fitting.release import Record
 from dplr.mechanisms import SHORTHANDS
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Neighbouring
-from dplr.privacy.statement import PrivacyStatement
+from dplr.privacy.statement import MOVED, PrivacyStatement, alarms, delta_number
 from dplr.privacy.unit import Unit
-from dplr.privacy.words import MOVED, alarms, delta_number
 from dplr.problem.losses import Loss
 from dplr.summary.released import Coefficients, released_table
 from dplr.summary.render import SUM

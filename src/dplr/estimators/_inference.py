@@ -18,7 +18,7 @@ from dplr.estimators._tests import Tests
 from dplr.fitting.aims import full_factors
 from dplr.fitting.release import Record
 from dplr.mechanisms.protocol import Refitting, Tabled, chosen_columns
-from dplr.privacy.words import alarms
+from dplr.privacy.statement import alarms
 from dplr.problem.geometry import GRID
 from dplr.summary.clipped import clippings
 from dplr.summary.columns import compared_with, groups_of, parts_of_curves, positions

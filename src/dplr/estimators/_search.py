@@ -32,7 +32,7 @@ from dplr.mechanisms.automatic import AUTO
 from dplr.noise import Source
 from dplr.noise.splits import secret_parts
 from dplr.privacy.guarantees import Neighbouring
-from dplr.privacy.search.selection import choose
+from dplr.privacy.selection import choose
 from dplr.privacy.statement import PrivacyStatement
 
 # What a candidate may not change: it belongs to the promise, to the data or to the budget of the whole search.

@@ -14,7 +14,7 @@ from dplr.fitting.release import Record
 from dplr.mechanisms.perturbation.minimisation import MISSED
 from dplr.mechanisms.protocol import Refitting, Tabled
 from dplr.privacy.guarantees import Neighbouring
-from dplr.privacy.words import MOVED
+from dplr.privacy.statement import MOVED
 from dplr.problem.outlook import MOST_MOVED, GradientNoise, middle_rate, reach
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem

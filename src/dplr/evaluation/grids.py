@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.validation import real_number, sentence
-from dplr.privacy.evaluation_sensitivity import (
+from dplr.privacy.sensitivity import (
     errors_add_remove,
     errors_replace_one,
     outcomes_add_remove,

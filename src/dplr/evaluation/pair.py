@@ -17,7 +17,7 @@ from dplr.evaluation.law import Grid
 from dplr.evaluation.measures import Measure, Ratio, Sums, mean
 from dplr.evaluation.scorer import Answer, Scorer
 from dplr.evaluation.value import Evaluation
-from dplr.privacy.evaluation_sensitivity import (
+from dplr.privacy.sensitivity import (
     differences_add_remove,
     differences_replace_one,
     outcomes_add_remove,

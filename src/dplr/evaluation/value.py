@@ -19,8 +19,7 @@ from dplr.evaluation.measures import Measure, Sums
 from dplr.inference.intervals import check_level
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.law import Law
-from dplr.privacy.statement import PrivacyStatement
-from dplr.privacy.words import alarms
+from dplr.privacy.statement import PrivacyStatement, alarms
 
 _NEW = "new rows"
 _IN_SAMPLE = "IN SAMPLE: the model was fitted to these rows, which flatters it"

@@ -23,8 +23,7 @@ from dplr.ledger.budget import Budget
 from dplr.mechanisms.perturbation.ridge import without_pull
 from dplr.mechanisms.protocol import Mechanism
 from dplr.noise import Source
-from dplr.privacy.statement import PrivacyStatement
-from dplr.privacy.words import MOVED
+from dplr.privacy.statement import MOVED, PrivacyStatement
 from dplr.problem.fit import Fit, History
 from dplr.problem.link import LOGIT, Link
 from dplr.problem.plan import Plan

@@ -1,6 +1,6 @@
 """The cost of a private search, from public facts alone: the plans of all candidates under one statement.
 
-Nothing here sees a private row. Proofs: privacy/search/tuning.md.
+Nothing here sees a private row. Proofs: privacy/tuning.md.
 """
 
 from __future__ import annotations

@@ -14,8 +14,7 @@ from dplr.ledger.reservation import FileReservation
 from dplr.ledger.room import room_of
 from dplr.ledger.terms import cost_of, statements_of
 from dplr.privacy.rules import Cost
-from dplr.privacy.statement import PrivacyStatement
-from dplr.privacy.words import delta_words
+from dplr.privacy.statement import PrivacyStatement, delta_words
 
 
 class Allotment:

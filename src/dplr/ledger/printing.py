@@ -11,7 +11,7 @@ from dplr.ledger import transactions
 from dplr.ledger.entries import Entry, Terms, day_of, made_by
 from dplr.ledger.room import room_of
 from dplr.ledger.terms import rest_words
-from dplr.privacy.words import delta_number, delta_words
+from dplr.privacy.statement import delta_number, delta_words
 
 if TYPE_CHECKING:
     from dplr.ledger.account import Account

@@ -19,8 +19,7 @@ from dplr.ledger.room import Room, counted, kind_of, rule_of
 from dplr.privacy.composition import KINDS, exact, float_down
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.rules import RULES, Cost, Costs, rule_for
-from dplr.privacy.statement import PrivacyStatement
-from dplr.privacy.words import delta_number, delta_words
+from dplr.privacy.statement import PrivacyStatement, delta_number, delta_words
 
 
 def checked_path(path: Any) -> str:

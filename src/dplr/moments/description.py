@@ -21,7 +21,7 @@ from dplr.inference.determination import Squares, inflation
 from dplr.inference.intervals import check_level
 from dplr.moments import printing
 from dplr.moments.law import LAPLACE
-from dplr.privacy.words import alarms
+from dplr.privacy.statement import alarms
 from dplr.problem.geometry import GRID
 from dplr.summary.columns import choose
 

@@ -23,8 +23,7 @@ from dplr.moments.released import ReleasedMoments
 from dplr.moments.ridge import ridge_of, solved
 from dplr.moments.selection import Chosen, Target, chosen, entries_of, label_of, level_target, number_target
 from dplr.privacy.estimand import Estimand
-from dplr.privacy.statement import PrivacyStatement
-from dplr.privacy.words import alarms
+from dplr.privacy.statement import PrivacyStatement, alarms
 from dplr.rows import as_array, as_table, predictors
 from dplr.summary.columns import choose, compared_with, groups_of, parts_of_curves, positions
 from dplr.summary.curves import Points, points_of

@@ -21,8 +21,7 @@ from dplr.mechanisms.functional import moments as functional
 from dplr.mechanisms.functional.noise import diagonal_deviation
 from dplr.moments.law import cells
 from dplr.privacy.guarantees import Neighbouring
-from dplr.privacy.statement import PrivacyStatement
-from dplr.privacy.words import alarms
+from dplr.privacy.statement import PrivacyStatement, alarms
 from dplr.problem.losses import SQUARED
 from dplr.problem.problem import Problem
 

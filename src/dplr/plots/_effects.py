@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dplr.plots._view import Model, printable
 from dplr.privacy.estimand import Estimand
-from dplr.privacy.words import MOVED
+from dplr.privacy.statement import MOVED
 from dplr.summary.columns import INTERCEPT, compared_with
 from dplr.summary.contrasts import Contrasts, contrasts, deviations
 from dplr.summary.subject import curves_note

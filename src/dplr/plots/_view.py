@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from dplr._kit.validation import check_choice, sentence
 from dplr.bounds import Bounds, Pair, Prep
 from dplr.privacy.estimand import Estimand
-from dplr.privacy.statement import PrivacyStatement
-from dplr.privacy.words import delta_words
+from dplr.privacy.statement import PrivacyStatement, delta_words
 from dplr.problem.fit import History
 
 _JOINERS = "\u200c\u200d"  # invisible, and part of how some scripts and many emoji are written

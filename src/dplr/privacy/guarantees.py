@@ -85,7 +85,6 @@ class Pure:
     eps: float
 
     def __str__(self) -> str:
-        """Return the guarantee in words."""
         return "none (eps = inf)" if math.isinf(self.eps) else f"pure eps-differential privacy, eps = {self.eps:g}"
 
 
@@ -124,7 +123,6 @@ class Gaussian:
     mu: float
 
     def __str__(self) -> str:
-        """Return the guarantee in words."""
         return f"up to the discreteness of the noise mu-Gaussian, mu = {self.mu:.6g}"
 
 
@@ -169,7 +167,6 @@ class Poisson:
     steps: int
 
     def __str__(self) -> str:
-        """Return the guarantee in words."""
         noise = f"noise of {self.noise_multiplier:.6g} times a record's bound"
         return f"{self.steps} Poisson-sampled Gaussian steps, rate {self.rate:.6g}, {noise}"
 
@@ -209,7 +206,6 @@ class Approx:
     delta: float
 
     def __str__(self) -> str:
-        """Return the guarantee in words."""
         pair = f"eps = {self.eps:g}, delta = {delta_in_words(self.delta)}"
         return f"(eps, delta)-differential privacy, {pair}"
 

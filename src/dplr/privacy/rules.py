@@ -279,12 +279,10 @@ class Gdp(Zcdp):
 
     @property
     def for_lost(self) -> float:
-        """The delta for releases with a delta of their own."""
         return float_down(exact(self.delta) * _LOST)
 
     @property
     def most(self) -> Fraction:
-        """The mu^2 of all releases together, rounded down."""
         return exact(gaussian_mu(*self.target) ** 2 * (1 - 2.0**-46))
 
     @property
@@ -294,34 +292,27 @@ class Gdp(Zcdp):
         return continuous_target(self.eps, rest, _MOST_DRAWS, "Use composition='zcdp'.")
 
     def __post_init__(self) -> None:
-        """Refuse a budget that is out of the range of Gaussian noise."""
         continuous_target(self.eps, self.delta / 2, _MOST_DRAWS, "Use composition='zcdp'.")
 
     def one(self, cost: Cost) -> tuple[float, float]:
-        """mu^2, and what the release may lose."""
         return square_of(cost)
 
     def way_back(self, total: float) -> tuple[float, float]:
-        """(eps, delta) of squares of mu that add up to `total`, the noise's discreteness charged."""
         eps, delta = self.target
         return gaussian_eps(math.sqrt(total) * (1 + 2.0**-50), delta) + (self.eps - eps), self.delta - self.for_lost
 
     def pure(self, remainder: Fraction) -> float:
-        """The eps of a pure release whose mu^2 is no more than what is left."""
         return pure_eps_of_square(remainder)
 
     def fits(self, costs: Costs) -> bool:
-        """The filter of theorem 6."""
         return _draws(costs) <= _MOST_DRAWS and Zcdp.fits(self, costs)
 
     def remaining(self, costs: Costs, kind: str = "approx", delta: float | None = None) -> tuple[float, float]:
-        """As with zCDP; no Gaussian release where the numbers are used up."""
         if kind == "gaussian" and delta is not None and _draws(costs) >= _MOST_DRAWS:
             return 0.0, delta
         return Zcdp.remaining(self, costs, kind, delta)
 
     def short_of(self, costs: Costs, addition: Costs) -> list[Shortage]:
-        """As with zCDP, or of numbers with Gaussian noise."""
         remainder, needed = _MOST_DRAWS - _draws(costs), _draws(addition)
         numbers = [Shortage("numbers with Gaussian noise", needed, remainder)] if needed > remainder else []
         return numbers + Zcdp.short_of(self, costs, addition)

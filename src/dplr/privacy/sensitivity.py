@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -385,3 +385,127 @@ def cell_counts(records_changed: int) -> int:
     2 under replace_one, where a record moves from one cell to another, and 1 under add_remove.
     """
     return records_changed
+
+
+# Scores and Hessians of numbers, of a Huber loss and of rates (score.md, lemmas 4 and 5).
+
+
+def huber_score_add_remove(row_norm: float, quadratic: float, largest: float) -> float:
+    """Exact L2 sensitivity of (sum u v, quadratic * sum h v v'), |u| = C t and h = 1 - t for t in [0, 1], C `largest`.
+
+    Free up to the weight C / r: the squared norm is convex in t (score.md, lemma 4).
+    """
+    return row_norm * max(largest, quadratic * row_norm)
+
+
+def huber_score_replace_one(row_norm: float, quadratic: float, largest: float) -> float:
+    """L2 sensitivity of that pair under replace_one: free up to the weight sqrt 2 C / r (score.md, lemma 4)."""
+    bent = quadratic * row_norm
+    return row_norm * math.sqrt(max(4 * largest**2, largest**2 + bent**2, 2 * bent**2))
+
+
+def rate_score_add_remove(row_norm: float, quadratic: float, least: float, most: float) -> float:
+    """Exact L2 sensitivity of (sum u v, quadratic * sum h v v'), u = h - y, 0 <= h <= most and least <= y <= most.
+
+    The squared norm is convex in (h, y), so it is largest at a corner (score.md, lemma 5).
+    """
+    bent = quadratic * row_norm * most
+    return row_norm * math.sqrt(max(most**2, (most - least) ** 2 + bent**2))
+
+
+def rate_score_replace_one(row_norm: float, quadratic: float, least: float, most: float) -> float:
+    """L2 sensitivity of that pair under replace_one (score.md, lemma 5)."""
+    bent, rise = (quadratic * row_norm * most) ** 2, most - least
+    return row_norm * math.sqrt(max(4 * most**2, (most + rise) ** 2 + bent, 4 * rise**2 + 2 * bent))
+
+
+# Counts of records: in cells, outside a range, by text (quantiles.md).
+
+
+def range_of_excess(record: int) -> int:
+    """How far changes of max(records beyond an end - t, 0) differ between ends: one record (quantiles.md, lemma 2)."""
+    return record
+
+
+def range_of_distance(record: int, records_changed: int) -> int:
+    """How far changes of the distance of a middle from the median differ (quantiles.md, lemma 3)."""
+    return record * records_changed
+
+
+def records_outside(record: int) -> int:
+    """How much the number of records outside a range changes, rounded down to whole units (quantiles.md, lemma 4)."""
+    return record + 1
+
+
+def records_by_text(record: int, records_changed: int) -> int:
+    """L1 sensitivity of the numbers of records by text (quantiles.md, lemma 5)."""
+    return record * records_changed
+
+
+# Evaluations: cells of outcomes, and sums of errors (evaluation.md, lemmas 1 and 2).
+
+
+def outcomes_add_remove(shares: float) -> float:
+    """Exact L1 sensitivity of (counts of cells, sums of k numbers), each of at most a share of 1; `shares` in all.
+
+    A record adds 1 to one cell, and at most its shares to the sums (evaluation.md, lemma 1).
+    """
+    return 1.0 + shares
+
+
+def outcomes_replace_one(shares: float) -> float:
+    """Exact L1 sensitivity of those under replace_one, for sums of either sign: twice what one record adds."""
+    return 2.0 * (1.0 + shares)
+
+
+def errors_add_remove(weights: Mapping[str, float], rounding: float) -> float:
+    """Upper bound of the weighted L1 norm of what one record adds to the sums of errors (evaluation.md, lemma 2).
+
+    `weights` are those of `cells`, of `square`, `absolute`, `error` and `fourth` of an error in [-1, 1], of
+    `target_square` and `target` of a target in [-1/2, 1/2], and of `count`, where it is released. Every number is off
+    by at most three times `rounding`.
+    """
+    errors = weights["square"] + weights["absolute"] + weights["error"] + weights["fourth"]
+    targets = weights["target_square"] / 4 + weights["target"] / 2
+    return errors + targets + weights["cells"] + weights.get("count", 0.0) + 3 * rounding * sum(weights.values())
+
+
+def differences_add_remove(weights: Mapping[str, float], rounding: float) -> float:
+    """Upper bound of the weighted L1 norm of what one record adds to sums of differences (evaluation.md, lemma 2).
+
+    `weights` are those of `cells`, of `difference` d in [-1, 1] and its `square`, and of the targets and the count.
+    """
+    differences = weights["difference"] + weights["square"]
+    targets = weights["target_square"] / 4 + weights["target"] / 2
+    return differences + targets + weights["cells"] + weights.get("count", 0.0) + 3 * rounding * sum(weights.values())
+
+
+def differences_replace_one(weights: Mapping[str, float], rounding: float) -> float:
+    """Upper bound of the change of sums of differences under replace_one (evaluation.md, lemma 2).
+
+    Of differences the worst are 1 and -1 where `square` weighs at most half as much as `difference`.
+    """
+    if 2 * weights["square"] > weights["difference"]:
+        raise ValueError("the weight of `square` must be at most half that of `difference`")
+    targets, rounded = _targets(weights), 6 * rounding * sum(weights.values())
+    return 2 * weights["difference"] + targets + 2 * weights["cells"] + weights.get("count", 0.0) + rounded
+
+
+def _targets(weights: Mapping[str, float]) -> float:
+    """The largest change of target_square y^2 + target y, in L1, for two targets in [-1/2, 1/2]."""
+    bent, linear = weights["target_square"], weights["target"]
+    turn = min(linear / (2 * bent), 0.5)
+    return bent * (0.25 - turn * turn) + linear * (0.5 + turn)
+
+
+def errors_replace_one(weights: Mapping[str, float], rounding: float) -> float:
+    """Upper bound of the change of the sums of errors under replace_one (evaluation.md, lemma 2).
+
+    Of errors e and f the worst are 1 and 0 if `error` weighs at most as much as `absolute`; of targets 1/2 and -t with
+    t = target / (2 target_square). A record moves two cells, and the count where records may weigh less than 1.
+    """
+    if weights["error"] > weights["absolute"]:
+        raise ValueError("the weight of `error` must be at most that of `absolute`")
+    errors = weights["square"] + weights["absolute"] + weights["error"] + weights["fourth"]
+    targets, rounded = _targets(weights), 6 * rounding * sum(weights.values())
+    return errors + targets + 2 * weights["cells"] + weights.get("count", 0.0) + rounded

@@ -16,7 +16,6 @@ from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Approx, Gaussian, Neighbouring, Poisson, Pure
 from dplr.privacy.law import Law
 from dplr.privacy.unit import ROW, Unit
-from dplr.privacy.words import alarms, brief
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,6 @@ class Release:
     spread: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse what is no law: a ledger charges the numbers by it."""
         object.__setattr__(self, "law", Law(self.law))
 
     @property
@@ -99,6 +97,12 @@ class Release:
         return f"standard deviation {self.deviation:.6g}, for a sensitivity of {self.sensitivity:.6g}{unit}"
 
 
+# How a statement says that the intercept of counts is another than the released one.
+MOVED = "the intercept is moved by what the ridge adds to the sum of fitted counts"
+_TINY = 1e-15  # a delta that is smaller is room for rounding, and not one that anybody chose
+_LARGEST_EXPONENT = 700.0
+_CERTAIN = 99.95  # percent
+_LARGEST_FACTOR_EPS = 10.0  # a factor of 22,027; from here on its digits say nothing to anybody
 # The label of a fact that voids a guarantee, wherever statements are shown.
 NOT_COVERED = "NOT COVERED"
 # The blocks of an evaluation begin so in the statement of a fit that held rows out for it.
@@ -193,11 +197,9 @@ class PrivacyStatement:
     version: str = field(default_factory=_version)
 
     def __post_init__(self) -> None:
-        """Freeze the mapping: a statement's meaning is never edited."""
         object.__setattr__(self, "released", MappingProxyType(dict(self.released)))
 
     def __hash__(self) -> int:
-        """Hash the values; the mapping itself has no hash."""
         return hash(
             (
                 *(self.mechanism, self.eps, self.delta, self.guarantee, self.unit),
@@ -206,7 +208,6 @@ class PrivacyStatement:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle through a plain dict: a read-only mapping cannot be pickled."""
         names = list(self.__slots__)
         values = [dict(self.released) if name == "released" else getattr(self, name) for name in names]
         return (PrivacyStatement, tuple(values))
@@ -284,7 +285,6 @@ class PrivacyStatement:
         return f"Privacy statement ({self.mechanism}, dplr {self.version})"
 
     def __str__(self) -> str:
-        """Return the statement as readable lines."""
         return "\n".join([self.title, *(_line(name, text) for name, text in self.lines)])
 
     def _repr_html_(self) -> str:
@@ -295,3 +295,94 @@ class PrivacyStatement:
 def _line(name: str, text: str) -> str:
     """A labelled line, wrapped under itself."""
     return textwrap.fill(text, width=110, initial_indent=f"  {name:14}", subsequent_indent=" " * 16)
+
+
+def delta_number(delta: float) -> str:
+    """The value of delta: a number or, for one too small to tell from others, the power of ten just above it."""
+    if 0 < delta < _TINY:
+        return f"below 10^{math.floor(math.log10(delta)) + 1}"
+    return f"{delta:g}"
+
+
+def delta_words(delta: float) -> str:
+    """The value of delta after its name: `= 1e-06`, or `below 10^-19`."""
+    number = delta_number(delta)
+    return number if number.startswith("below") else f"= {number}"
+
+
+def best_guess(eps: float, delta: float) -> float:
+    """Highest probability of guessing which of two neighbouring data sets was used, if both were equally likely before.
+
+    An (eps, delta) guarantee bounds both error rates by 1 - delta <= a + exp(eps) b and the same with a and b
+    exchanged, so (a + b) / 2 >= (1 - delta) / (1 + exp(eps)).
+    """
+    return 1 - (1 - delta) / (1 + math.exp(eps)) if eps < _LARGEST_EXPONENT else 1.0
+
+
+def brief(statement: PrivacyStatement) -> tuple[str, ...]:
+    """Whom a statement protects and how well, what was released, and what the publisher answers for."""
+    if math.isinf(statement.eps):
+        return ("No privacy: nothing was added to hide anybody (eps = inf). Treat the numbers like the data.",)
+    numbers = sum(math.prod(block.shape) for block in statement.released.values())
+    exact = statement.neighbouring is Neighbouring.REPLACE_ONE
+    public = f"bounds, options and the number of {statement.unit.many}" if exact else "bounds and options"
+    void = alarms(statement)
+    covered = "" if void else " Whatever is computed from them, the model too, is covered."
+    promise = (bound(statement), guess(statement))
+    sentences = [
+        *(void or promise),
+        *([f"But for that, this would hold: {' '.join(promise)}"] if void else ()),
+        f"Released: {numbers:,} noisy numbers.{covered} The losses of all releases from these data add up.",
+        f"The publisher answers for all that was taken as public, such as {public}. The full statement lists all "
+        f"{len(statement.assumptions)} facts.",
+    ]
+    if statement.arithmetic != "integer":
+        sentences.append("Proved for real numbers; computed in floating point, and rounded to a public grid.")
+    return tuple(sentences)
+
+
+def alarms(statement: PrivacyStatement) -> tuple[str, ...]:
+    """A sentence for each fact that voids the promise; none where nothing does."""
+    sentences = [f"NOT COVERED: {fact}." for fact in statement.uncovered]
+    if statement.reproducible:
+        sentences.append("Not private: the noise came from a seed, and whoever knows the seed can take it away.")
+    return tuple(sentences)
+
+
+def bound(statement: PrivacyStatement) -> str:
+    """The guarantee as a factor."""
+    person = statement.unit.person
+    whom = "One record" if person is None else f"One person with all their rows (column {person})"
+    if statement.neighbouring is Neighbouring.REPLACE_ONE:
+        change = f"had {'any one record' if person is None else 'the rows of any one person'} said anything else"
+    else:
+        whom += f", and whether {'it is' if person is None else 'they are'} there,"
+        change = f"had any one {statement.unit.one} been missing, or one more been there"
+    delta_clause = f", plus delta {delta_words(statement.delta)}" if statement.delta else ""
+    empty = ": so large a factor protects nobody" if statement.eps >= _LARGEST_FACTOR_EPS else ""
+    return (
+        f"{whom} is protected: {change}, no outcome would be more than {_factor(statement.eps)} times as likely "
+        f"(eps = {statement.eps:g}){delta_clause}{empty}."
+    )
+
+
+def _factor(eps: float) -> str:
+    """The number e^eps with three digits or all of its whole ones, rounded up; in words where it means nothing."""
+    if eps >= _LARGEST_FACTOR_EPS:
+        return "e^eps"
+    factor = math.exp(eps) * (1 + 1e-12)  # at least as large as the real number, in spite of rounding
+    places = max(0, 2 - math.floor(math.log10(factor)))
+    return f"{math.ceil(factor * 10**places) / 10**places:.7g}"
+
+
+def guess(statement: PrivacyStatement) -> str:
+    """The guarantee as the success rate of the best attack, rounded up."""
+    chance = math.ceil(1000 * best_guess(statement.eps, statement.delta)) / 10
+    several = statement.unit.person is not None
+    if statement.neighbouring is Neighbouring.REPLACE_ONE:
+        question = f"which of two possible {'sets of rows of one person' if several else 'records'} was used"
+    else:
+        question = f"whether one {statement.unit.one} was used"
+    if chance >= _CERTAIN:
+        return f"Whoever must guess {question} may be right nearly always: a bound this loose promises little."
+    return f"Whoever must guess {question}, at even odds, is right at most {chance:g} % of the time."

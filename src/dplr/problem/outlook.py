@@ -109,7 +109,6 @@ class Outlook:
         return f"an eps of about {_figure(self.useful_eps)}, or {rows}" if self.useful_eps <= _LARGEST_EPS else rows
 
     def __str__(self) -> str:
-        """Return a sentence; where noise drowns the fit, with the remedy."""
         size = f"about {_figure(self.ratio)} times what columns usually explain"
         if not self.drowned:
             return f"Noise in a prediction is expected to be {size}."

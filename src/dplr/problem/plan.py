@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dplr._kit import markup
 from dplr._kit.validation import sentence
-from dplr.privacy.statement import PrivacyStatement, Release
-from dplr.privacy.words import alarms
+from dplr.privacy.statement import PrivacyStatement, Release, alarms
 from dplr.problem.outlook import Outlook
 from dplr.problem.problem import Problem
 
@@ -139,7 +138,6 @@ class Plan:
         return [str(self.outlook)] if self.outlook is not None and self.outlook.drowned else []
 
     def __str__(self) -> str:
-        """Return the plan as readable lines."""
         lines = [self._title, *(f"  {name:14}{text}" for name, text in self._lines)]
         for doubt in self._doubts:
             lines += textwrap.wrap(f"  outlook       {doubt}", 110, subsequent_indent=" " * 16)

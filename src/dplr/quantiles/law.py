@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dplr._kit.validation import sentence
-from dplr.privacy import count_sensitivity
+from dplr.privacy import sensitivity
 from dplr.privacy.calibration import LARGEST_UNITS
 from dplr.privacy.composition import exact, float_up, largest_rho, pure_rho
 from dplr.privacy.guarantees import Approx, Neighbouring, Pure
@@ -132,7 +132,7 @@ def threshold(price: Fraction, delta: float, changed: int, shared: bool) -> int:
     changed : records that differ between neighbours.
     shared : whether the rows of one unit may have several texts.
     """
-    scale = noise_units(price, count_sensitivity.records_by_text(UNITS, changed))
+    scale = noise_units(price, sensitivity.records_by_text(UNITS, changed))
     tail = math.log(delta) + math.log1p(math.exp(-1 / scale))
     one = UNITS - scale * tail
     many = 1 - scale * (tail - math.log(UNITS)) if shared else 0.0
@@ -159,13 +159,13 @@ def statement_of(
     """The promise of a release."""
     released = {}
     if numbers:
-        record = count_sensitivity.records_outside(UNITS) / UNITS
-        units = noise_units(price.outside, count_sensitivity.records_outside(UNITS))
+        record = sensitivity.records_outside(UNITS) / UNITS
+        units = noise_units(price.outside, sensitivity.records_outside(UNITS))
         released["outside"] = Release(
             (len(numbers),), record, Law.DISCRETE_LAPLACE, units / UNITS, 1 / UNITS, units=units
         )
     if texts:
-        record_texts = count_sensitivity.records_by_text(UNITS, neighbouring.records_changed)
+        record_texts = sensitivity.records_by_text(UNITS, neighbouring.records_changed)
         units = noise_units(price.column, record_texts)
         released["levels"] = Release(
             (len(texts),), record_texts / UNITS, Law.DISCRETE_LAPLACE, units / UNITS, 1 / UNITS, units=units

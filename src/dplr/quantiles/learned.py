@@ -15,8 +15,7 @@ from dplr._kit.warnings import UtilityWarning, warn
 from dplr.bounds.declared import Bounds
 from dplr.bounds.provenance import KEY, Provenance
 from dplr.bounds.toml import key_of
-from dplr.privacy.statement import PrivacyStatement
-from dplr.privacy.words import alarms
+from dplr.privacy.statement import PrivacyStatement, alarms
 from dplr.quantiles.grid import EPOCH, Kind
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dplr.noise import Source
-from dplr.privacy import count_sensitivity
+from dplr.privacy import sensitivity
 from dplr.quantiles.law import UNITS, Prices, noise_units, threshold
 
 
@@ -22,7 +22,7 @@ def frequent_texts(
     shared : whether the rows of one unit may have several texts.
     source : of the noise.
     """
-    units = noise_units(price.column, count_sensitivity.records_by_text(UNITS, changed))
+    units = noise_units(price.column, sensitivity.records_by_text(UNITS, changed))
     least = threshold(price.column, price.text_delta, changed, shared)
     texts = sorted(sums)
     noisy = [sums[text] + noise for text, noise in zip(texts, source.laplace(units, len(texts)).tolist(), strict=True)]

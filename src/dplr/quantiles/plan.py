@@ -11,7 +11,7 @@ from dplr._kit.validation import sentence
 from dplr.bounds.columns import MOST_LEVELS
 from dplr.fitting.planning import check_loss, public_n_rows, rows_sentence
 from dplr.noise import Source
-from dplr.privacy import count_sensitivity
+from dplr.privacy import sensitivity
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.statement import PrivacyStatement
 from dplr.quantiles.columns import numbers_of, texts_of
@@ -115,7 +115,7 @@ def _of_texts(name: str, counts: Mapping[str, float], plan: BoundsPlan) -> Learn
 
 
 def _of_range(name: str, kind: Kind, ends: Range, plan: BoundsPlan) -> LearnedColumn:
-    units = noise_units(plan.prices.outside, count_sensitivity.records_outside(UNITS))
+    units = noise_units(plan.prices.outside, sensitivity.records_outside(UNITS))
     noise = math.sqrt(2) * units / UNITS / plan.records
     share, reason = ends.outside / plan.records, ""
     if narrow(ends.lower, ends.upper) and not (kind.whole and ends.upper > ends.lower):

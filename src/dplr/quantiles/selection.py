@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from dplr.noise import Source
-from dplr.privacy import count_sensitivity
+from dplr.privacy import sensitivity
 from dplr.quantiles.choice import choose
 from dplr.quantiles.grid import LAST, Counts, Kind, cell_of, lower_ends, middles, start_of, upper_ends
 from dplr.quantiles.law import CELL_UNITS, UNITS, Prices, noise_units, steps_outwards
@@ -61,7 +61,7 @@ def chosen_range(
     high = _end(highs, [total - before for before in before_high], allowed, weight, price.end, source)
     inside = max(before_high[high] - before_low[low], 0)  # one cell may lie beyond both ends
     outside = (total - inside) // (CELL_UNITS // UNITS)
-    units = noise_units(price.outside, count_sensitivity.records_outside(UNITS))
+    units = noise_units(price.outside, sensitivity.records_outside(UNITS))
     return Range(lows[low], highs[high], (outside + int(source.laplace(units, 1)[0])) / UNITS)
 
 
@@ -76,14 +76,14 @@ def _middle(below: Counts, records: int, price: Fraction, changed: int, source: 
     onwards = below[-1] - below[_MIDDLES.first + LAST]
     half = records * CELL_UNITS // 2
     costs = np.maximum(np.maximum(half - through, half - onwards), 0)
-    rate = price / count_sensitivity.range_of_distance(CELL_UNITS, changed)
+    rate = price / sensitivity.range_of_distance(CELL_UNITS, changed)
     return _MIDDLES.value(_least(costs, rate, np.zeros(len(costs), np.int64), Fraction(0), source))
 
 
 def _end(ends: list[float], outside: list[int], allowed: int, weight: Fraction, price: Fraction, source: Source) -> int:
     """The place of an end with few records beyond it, and few steps outwards."""
     costs = np.maximum(np.array(outside, np.int64) - allowed, 0)
-    return _least(costs, price / count_sensitivity.range_of_excess(CELL_UNITS), _steps(ends), weight, source)
+    return _least(costs, price / sensitivity.range_of_excess(CELL_UNITS), _steps(ends), weight, source)
 
 
 def _least(costs: Counts, rate: Fraction, steps: Counts, weight: Fraction, source: Source) -> int:

@@ -12,8 +12,7 @@ from dplr.plots._effects import Effects
 from dplr.plots._view import Model, printable
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Neighbouring, Pure
-from dplr.privacy.statement import PrivacyStatement
-from dplr.privacy.words import bound, delta_words, guess
+from dplr.privacy.statement import PrivacyStatement, bound, delta_words, guess
 from dplr.summary.columns import ITS_LINE
 
 MODELS = {

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr.bounds.columns import Pair
-from dplr.privacy.search.selection import SCORE_UNITS
+from dplr.privacy.selection import SCORE_UNITS
 from dplr.rows.labels import Labels
 
 Matrix = NDArray[np.float64]

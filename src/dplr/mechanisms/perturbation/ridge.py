@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dplr.privacy.gaussian import gaussian_mu
 from dplr.privacy.guarantees import Neighbouring
-from dplr.privacy.words import MOVED
+from dplr.privacy.statement import MOVED
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import Loss
 from dplr.problem.outlook import MOST_MOVED, middle_rate, reach

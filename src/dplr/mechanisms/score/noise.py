@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from dplr._kit.validation import sentence
-from dplr.privacy import score_sensitivity, sensitivity
+from dplr.privacy import sensitivity
 from dplr.privacy.calibration import (
     MOST_GAUSSIAN_NUMBERS,
     SUM_EXPONENT,
@@ -69,14 +69,14 @@ def round_anywhere(geometry: Geometry, loss: Loss, neighbouring: Neighbouring) -
     replaced, norm, most = neighbouring is Neighbouring.REPLACE_ONE, geometry.row_norm, loss.lipschitz
     free = math.sqrt(2) if replaced else 1.0
     if loss.link == "log":
-        moved = score_sensitivity.rate_score_replace_one if replaced else score_sensitivity.rate_score_add_remove
+        moved = sensitivity.rate_score_replace_one if replaced else sensitivity.rate_score_add_remove
         weight = RATE_WEIGHT / norm
         return weight, moved(norm, weight, most - 2, most)
     if loss.classification:
         of_labels = sensitivity.score_replace_one if replaced else sensitivity.score_add_remove
         weight = sensitivity.FREE_HESSIAN * free / norm
         return weight, of_labels(geometry.radius, weight, geometry.intercept)
-    of_numbers = score_sensitivity.huber_score_replace_one if replaced else score_sensitivity.huber_score_add_remove
+    of_numbers = sensitivity.huber_score_replace_one if replaced else sensitivity.huber_score_add_remove
     weight = most * free / norm
     return weight, of_numbers(norm, weight, most)
 

@@ -37,7 +37,7 @@ class SoftHuberMoments(ScoreMoments):
     below it: s is then no less than the truncated slope over C, and the multiplier of v is the whole part of the root
     of 1 - s in units of 2^-30.
 
-    Sensitivity: score_sensitivity.huber_score_*.
+    Sensitivity: sensitivity.huber_score_*.
     """
 
     def multipliers(self, sizes: NDArray[np.int64], one: int) -> NDArray[np.int64]:
@@ -54,7 +54,7 @@ class RateMoments(ScoreMoments):
     h is the rate and u = h - y, both in units of half the width of the target's bounds. h is summed over a power of two
     that is no less, as the multiplier of v is the whole part of the root of that in units of 2^-30.
 
-    Sensitivity: score_sensitivity.rate_score_*.
+    Sensitivity: sensitivity.rate_score_*.
     """
 
     @property

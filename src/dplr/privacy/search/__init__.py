@@ -1,1 +1,0 @@
-"""A private choice among models: tuning.md. Private."""
