@@ -11,8 +11,8 @@ from pyarrow import csv, parquet
 
 import dplr
 from dplr.fitting.memory import too_many
-from dplr.rows.files import memory
-from dplr.rows.files.memory import memory_explained
+from dplr.rows.files import whole
+from dplr.rows.files.whole import memory_explained
 
 ROWS = 1_500_000
 WHOLE = 1_000_000  # of a CSV file that is small enough to be read whole
@@ -118,7 +118,7 @@ def test_a_fit_in_python_says_how_many_rows_there_were(monkeypatch):
 
 @pytest.mark.parametrize(("limit", "words"), [(None, "memory;"), (500 << 20, "memory of 500 MiB;")])
 def test_the_sentence_of_a_file_counts_rows_and_bytes(monkeypatch, limit, words):
-    monkeypatch.setattr(memory, "memory_limit", lambda: limit)
+    monkeypatch.setattr(whole, "memory_limit", lambda: limit)
     batch = pa.RecordBatch.from_pydict({"a": np.zeros(1239)})
     with pytest.raises(MemoryError) as raised:
         _fill("a.csv", batch)

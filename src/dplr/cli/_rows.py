@@ -73,12 +73,12 @@ def read_rows(
 
 def _is_small(path: str, form: Format) -> bool:
     """Whether a file has at most `_SMALL` bytes, also once it is decompressed."""
-    from dplr.rows.files.beginnings import SPSS, STATA, file_codec, file_kind
-    from dplr.rows.files.compressed import text_size
+    from dplr.rows.files.csv import text_size
+    from dplr.rows.files.kinds import SPSS, STATA, beginning_of, codec_of, file_kind
     from dplr.rows.files.labelled import dictionary_of
 
     if os.path.getsize(path) > _SMALL:
         return False
     if file_kind(path) in (SPSS, STATA):
         return dictionary_of(path, form).size <= _SMALL
-    return file_codec(path) is None or text_size(path, _SMALL) <= _SMALL
+    return codec_of(beginning_of(path)) is None or text_size(path, _SMALL) <= _SMALL

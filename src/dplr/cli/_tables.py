@@ -20,14 +20,14 @@ def format_of(encoding: str, delimiter: str, spellings: tuple[str, ...], decimal
 
 def feature_kinds(bounds: Bounds) -> dict[str, Kind]:
     """The kind of each declared column of a CSV file."""
-    from dplr.rows.files.declared import feature_kinds
+    from dplr.rows.files.kinds import feature_kinds
 
     return feature_kinds(bounds)
 
 
 def target_kind(bounds: Bounds, classifier: bool) -> Kind:
     """The kind of the target of a CSV file; a classifier's must be declared."""
-    from dplr.rows.files.declared import target_kind
+    from dplr.rows.files.kinds import target_kind
 
     return target_kind(bounds, classifier)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dplr.rows.files.memory import REMEDY, memory_limit, memory_used, rounded
+from dplr.rows.files.whole import REMEDY, memory_limit, memory_used, rounded
 
 
 def too_many(rows: Any, error: MemoryError) -> MemoryError:

@@ -9,12 +9,10 @@ import sys
 import pyarrow as pa
 import pytest
 
-from dplr.rows.files import lines
-from dplr.rows.files.beginnings import CSV, PARQUET, SPSS, STATA, kind_of
-from dplr.rows.files.compressed import text_size
-from dplr.rows.files.csv import csv_parts
-from dplr.rows.files.kinds import NUMBER, Format, Kind
-from dplr.rows.files.stamp import FileChanged
+from dplr.rows.files import csv
+from dplr.rows.files.csv import csv_parts, text_size
+from dplr.rows.files.kinds import CSV, NUMBER, PARQUET, SPSS, STATA, Format, Kind, kind_of
+from dplr.rows.files.part import FileChanged
 
 KINDS = {"n": NUMBER, "name": Kind(True)}
 TEXT = "name,n\r\n" + "".join(f'"p{i}, é",{i / 7}\r\n' for i in range(5000))
@@ -91,7 +89,7 @@ def test_a_file_that_changes_is_refused(tmp_path):
 def test_a_bomb_takes_no_memory(tmp_path, monkeypatch):
     """Lines that never end, in the header or below it, are refused once they are too long, and sizes are counted up to
     a limit."""
-    monkeypatch.setattr(lines, "LONGEST", 1 << 20)
+    monkeypatch.setattr(csv, "LONGEST", 1 << 20)
     path = tmp_path / "people.csv.gz"
     path.write_bytes(gzip.compress(b"x" * (1 << 24)))
     with pytest.raises(ValueError, match="must have a header of less than 1 MiB; its header is longer"):

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 import plain_csv
 from dplr import DataWarning
-from dplr.rows.files import lines
-from dplr.rows.files.csv import csv_parts, csv_schema
-from dplr.rows.files.fields import Fields
+from dplr.rows.files import csv as dplr_csv
+from dplr.rows.files.csv import Fields, csv_parts
 from dplr.rows.files.kinds import AS_WRITTEN, NUMBER, Format, Kind
+from dplr.rows.files.part import declared_schema
 
 REPLACED, TEXT, LEVELS = Kind(False, replaced=True), Kind(True), Kind(True, empty=False)
 KINDS = (REPLACED, NUMBER, TEXT, LEVELS, AS_WRITTEN)
@@ -38,7 +38,7 @@ def path(tmp_path):
 
 def table(path, kinds, size=1 << 21, form=None):
     (part,) = csv_parts(str(path), kinds, form or Format(), size)
-    return pa.Table.from_batches(list(part.batches()), csv_schema(kinds))
+    return pa.Table.from_batches(list(part.batches()), declared_schema(kinds))
 
 
 def outcome(path, kinds, size=1 << 21, form=None):
@@ -193,7 +193,8 @@ def test_decimal_commas_have_nothing_between_thousands(path):
 def test_a_column_without_decimal_commas_leaves_the_quick_way_alone(path):
     form = Format(delimiter=";", decimal=",")
     path.write_text("a;b\n1.5;1,5\n2;2,5\n")
-    found = Fields(str(path), {"a": REPLACED, "b": NUMBER}, form)
+    (part,) = csv_parts(str(path), {"a": REPLACED, "b": NUMBER}, form)
+    found = Fields(part)
     found.learn(pa.table({"a": ["1.5", "2"], "b": ["1,5", "2,5"]}))
     assert (found.slow, found.quick) == ({"a"}, True)
 
@@ -299,7 +300,7 @@ def test_a_field_of_ten_megabytes_is_read(path, size):
 
 
 def test_a_quote_that_is_never_closed_does_not_take_the_file_into_memory(path, monkeypatch):
-    monkeypatch.setattr(lines, "LONGEST", 1000)
+    monkeypatch.setattr(dplr_csv, "LONGEST", 1000)
     path.write_text('a,b\n1,1\n2,"' + "1\n" * 2000)
     with pytest.raises(
         ValueError, match=r"rows of at most .* the row in line 3 is longer\. Is a quote in it never closed"

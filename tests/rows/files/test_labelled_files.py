@@ -14,8 +14,8 @@ import pytest
 
 from dplr.rows.files.kinds import AS_WRITTEN, NUMBER, Format, Kind
 from dplr.rows.files.labelled import Variable, dictionary_of, labelled_parts, text_of_value
+from dplr.rows.files.part import FileChanged
 from dplr.rows.files.sources import files_of, parts_of, schema_of
-from dplr.rows.files.stamp import FileChanged
 from dplr.rows.files.whole import Declared, column_types
 
 NUMERIC = Variable(False, False, {})

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dplr.rows.files.columns import check_columns
+from dplr.rows.files.part import check_columns
 
 
 def test_names_of_a_long_header_are_cut():

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 from dplr.rows import spill
-from dplr.rows.files.csv import CsvPart, csv_parts
+from dplr.rows.files.csv import CsvPart, Fields, csv_parts
 from dplr.rows.files.kinds import AS_WRITTEN, NUMBER, Format
-from dplr.rows.files.spooled import CachedPart
+from dplr.rows.files.part import CachedPart
 
 KINDS = {"age": NUMBER, "job": AS_WRITTEN, "old": NUMBER}
 ROWS = 3000
@@ -89,7 +89,7 @@ LIMITED = """
 import resource, signal, sys
 from dplr.rows.files.csv import csv_parts
 from dplr.rows.files.kinds import AS_WRITTEN, NUMBER, Format
-from dplr.rows.files.spooled import CachedPart
+from dplr.rows.files.part import CachedPart
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
 (part,) = csv_parts(sys.argv[1], {"age": NUMBER, "job": AS_WRITTEN, "old": NUMBER}, Format(), 4096)
@@ -126,13 +126,13 @@ def test_a_file_that_changes_before_it_is_read_is_refused(path, tmp_path):
 
 def test_columns_that_arrow_does_not_read_leave_the_others_to_it(path, monkeypatch):
     """The words true and false in one column: numbers in others are read by Arrow itself, from the next block on."""
-    asked, read = [], CsvPart._read
+    asked, read = [], Fields._read
 
     def watched(part, block, nulls, slow=()):
         asked.append(None if nulls is None else sorted(slow))
         return read(part, block, nulls, slow)
 
-    monkeypatch.setattr(CsvPart, "_read", watched)
+    monkeypatch.setattr(Fields, "_read", watched)
     rows = rows_of(part_of(path))
     assert [row["old"] for row in rows[:8]] == [0, 1, 1, 1, 1, 1, 1, 0]
     assert asked[:3] == [[], None, ["old"]]

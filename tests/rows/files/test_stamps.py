@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dplr
-from dplr.rows.files.stamp import FileChanged, Stamp
+from dplr.rows.files.part import FileChanged, Stamp
 
 needs_times = pytest.mark.skipif(
     sys.platform == "win32", reason="Windows does not tell when a record of a file changed"

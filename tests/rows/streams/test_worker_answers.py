@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis.extra import numpy as arrays
 
 from dplr.problem.losses import LOGISTIC
-from dplr.rows.files.stamp import missing_file
+from dplr.rows.files.part import missing_file
 from dplr.rows.queries.clipped import ClippedGradient
 from dplr.rows.queries.losses import FineGradient, LossGradient, LossGradientHessian, RealTotal
 from dplr.rows.queries.moments import Moments

@@ -11,32 +11,50 @@ import datetime
 import math
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from dplr._kit.extras import optional_library
-from dplr.rows.files.beginnings import SPSS, STATA, file_kind
-from dplr.rows.files.columns import check_columns
-from dplr.rows.files.kinds import Format, Kind
-from dplr.rows.files.parquet import batch_size
-from dplr.rows.files.stamp import Stamp, missing_file
+from dplr.rows.files.kinds import SPSS, STATA, Format, Kind, file_kind
+from dplr.rows.files.part import DeclaredPart, Stamp, batch_size, binary, check_columns
 
 _BATCH_ROWS = 1 << 15
 _TAG = b"<stata_dta>"
-_BEGINNING = 1 << 12  # bytes of the stamp
-# Formats by which a number is a date or a time, and those of them that are read as such. Not by the library: it fails
-# for a whole file where one value is no date of Python's.
-_DATE = {
-    SPSS: re.compile(r"([AEJS]?DATE|DATETIME|YMDHMS|D?TIME|MTIME)\d", re.IGNORECASE),
-    STATA: re.compile(r"%-?(t[cCd]|d)"),
+_STAMPED = 1 << 12  # bytes of the stamp
+
+
+class _Dates(NamedTuple):
+    """Formats by which a number is a date or a time, and those of them that are read as such.
+
+    Not by the library: it fails for a whole file where one value is no date of Python's.
+    """
+
+    dated: re.Pattern[str]
+    read_as: dict[str, tuple[str, ...]]
+    origin: datetime.datetime
+
+
+_DATES = {
+    SPSS: _Dates(
+        re.compile(r"([AEJS]?DATE|DATETIME|YMDHMS|D?TIME|MTIME)\d", re.IGNORECASE),
+        {
+            "date": ("DATE", "ADATE", "EDATE", "JDATE", "SDATE"),
+            "datetime": ("DATETIME", "YMDHMS"),
+            "time": ("TIME", "DTIME"),
+        },
+        datetime.datetime(1582, 10, 14),
+    ),
+    STATA: _Dates(
+        re.compile(r"%-?(t[cCd]|d)"),
+        {
+            "date": ("%td", "%d", "%tdD_m_Y", "%tdCCYY-NN-DD"),
+            "datetime": ("%tC", "%tc"),
+            "time": ("%tcHH:MM:SS", "%tcHH:MM"),
+        },
+        datetime.datetime(1960, 1, 1),
+    ),
 }
-_DAYS = {
-    SPSS: ("DATE", "ADATE", "EDATE", "JDATE", "SDATE"), STATA: ("%td", "%d", "%tdD_m_Y", "%tdCCYY-NN-DD"),
-}  # fmt: skip
-_MOMENTS = {SPSS: ("DATETIME", "YMDHMS"), STATA: ("%tC", "%tc")}
-_TIMES = {SPSS: ("TIME", "DTIME"), STATA: ("%tcHH:MM:SS", "%tcHH:MM")}
-_ORIGINS = {SPSS: datetime.datetime(1582, 10, 14), STATA: datetime.datetime(1960, 1, 1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +63,7 @@ class Variable:
 
     Attributes
     ----------
-    text : whether its values are text.
-    date : whether they are dates or times.
+    text, date : whether its values are text; whether they are dates or times.
     labels : value -> label, of all values that are not declared as missing.
     read_as : the kind of its file, and "date", "datetime" or "time"; None where its numbers are read as numbers.
     """
@@ -61,7 +78,7 @@ class Variable:
 class Dictionary:
     """The variables of a file, in its order, and the number of its rows; None where the file does not say it."""
 
-    variables: tuple[tuple[str, Variable], ...]
+    variables: dict[str, Variable]
     rows: int | None
 
     @property
@@ -71,67 +88,35 @@ class Dictionary:
 
 
 @dataclass(frozen=True, slots=True)
-class LabelledPart:
-    """A file of SPSS or Stata, the columns to read from it, and their kinds; no file is open.
+class LabelledPart(DeclaredPart):
+    """A file of SPSS or Stata, and what its dictionary says; a batch has at most `batch_rows` rows."""
 
-    Attributes
-    ----------
-    path : the file as it was named, for messages.
-    stamp : place, size, time and hash of the beginning of the file, checked whenever it is read.
-    kinds : names and kinds of the columns, in the order in which they are read.
-    variables : what the dictionary says of each.
-    form : which texts mean missing values, and the encoding if it is not UTF-8.
-    rows : how many there are by the dictionary; None where it does not say it.
-    batch_rows : the most rows of a batch.
-    """
-
-    path: str
-    stamp: Stamp
-    kinds: tuple[tuple[str, Kind], ...]
-    variables: tuple[Variable, ...]
-    form: Format
-    rows: int | None
+    variables: dict[str, Variable]
     batch_rows: int = _BATCH_ROWS
 
-    @property
-    def identity(self) -> str:
-        """The file and how it is read: the same text means the same rows."""
-        return f"{self.stamp.text} {list(self.kinds)} {self.form}"
-
-    def chosen(self, columns: Sequence[str]) -> LabelledPart:
-        """The part with these columns alone."""
-        kinds, variables = dict(self.kinds), dict(zip(dict(self.kinds), self.variables, strict=True))
-        pairs = tuple((name, kinds[name]) for name in columns)
-        return replace(self, kinds=pairs, variables=tuple(variables[name] for name in columns))
-
     def batches(self) -> Iterator[Any]:
-        """Record batches; ValueError where the file is not what it was, or is damaged."""
         import pyarrow as pa
 
-        names = [name for name, _ in self.kinds]
-        most, rows = batch_size(self.batch_rows, len(names)), 0
-        try:
-            self.stamp.check(self.path, _beginning(self.stamp.place))
-        except FileNotFoundError:
-            raise missing_file(self.path) from None
-        while True:
-            data, _ = _library(self.path, self.stamp.place, self.form, usecols=names, row_offset=rows, row_limit=most)
-            count = len(data[names[0]])
-            rows += count
-            columns = [self._column(list(data[name]), place) for place, name in enumerate(names)]
-            yield pa.RecordBatch.from_arrays(columns, names)
-            if count < most or rows == self.rows:
-                break
-        self.stamp.check(self.path)
+        names, rows = list(self.kinds), 0
+        most = batch_size(self.batch_rows, len(names))
+        with self.stamp.opened(self.path, _stamped):
+            while True:
+                chosen = {"usecols": names, "row_offset": rows, "row_limit": most}
+                data, _ = _library(self.path, self.stamp.place, self.form, **chosen)
+                count = len(data[names[0]])
+                rows += count
+                yield pa.RecordBatch.from_arrays([self._column(list(data[name]), name) for name in names], names)
+                if count < most or rows == self.rows:
+                    break
         if self.rows not in (None, rows):
             rule = f"must be a whole file; it has {rows} rows, and its dictionary says {self.rows}"
             raise ValueError(f"`{self.path}` {rule}. Write it anew.")
 
-    def _column(self, values: Sequence[Any], place: int) -> Any:
+    def _column(self, values: Sequence[Any], name: str) -> Any:
         """Text or float64; null where a value is missing."""
         import pyarrow as pa
 
-        (_, kind), variable, spellings = self.kinds[place], self.variables[place], self.form.spellings
+        kind, variable, spellings = self.kinds[name], self.variables[name], self.form.spellings
         if not kind.text:
             gaps = {float(spelling) for spelling in spellings if _is_number(spelling)}
             present = [None if value in gaps else value for value in values] if gaps else values
@@ -145,22 +130,19 @@ class LabelledPart:
 def labelled_parts(path: str, kinds: Mapping[str, Kind], form: Format) -> list[LabelledPart]:
     """The one part of a file of SPSS or Stata.
 
-    Raises
-    ------
-    ValueError
-        The file is damaged, a column is missing, or holds text or dates where the bounds declare numbers.
+    ValueError where it is damaged, a column is missing, or holds text or dates where the bounds declare numbers.
     """
     dictionary = dictionary_of(path, form)
-    variables = dict(dictionary.variables)
-    check_columns(path, [name for name, _ in dictionary.variables], kinds)
+    check_columns(path, list(dictionary.variables), kinds)
     for name, kind in kinds.items():
-        if not kind.text and (variables[name].text or variables[name].date):
-            got = "dates" if variables[name].date else "text"
+        variable = dictionary.variables[name]
+        if not kind.text and (variable.text or variable.date):
+            got = "dates" if variable.date else "text"
             remedy = "Declare its levels in the bounds, or write it as a number."
             raise ValueError(f"column {name!r} of `{path}` must hold numbers; its dictionary says {got}. {remedy}")
-    stamp = Stamp.of(path, _beginning(path))
-    columns = tuple(variables[name] for name in kinds)
-    return [LabelledPart(path, stamp, tuple(kinds.items()), columns, form, dictionary.rows)]
+    with binary(path) as file:
+        stamp = Stamp.of(path, _stamped(file))
+    return [LabelledPart(path, stamp, dict(kinds), form, dictionary.rows, dictionary.variables)]
 
 
 def dictionary_of(path: str, form: Format) -> Dictionary:
@@ -168,7 +150,7 @@ def dictionary_of(path: str, form: Format) -> Dictionary:
     _check_end(path)
     _, facts = _library(path, path, form, metadataonly=True, user_missing=True)
     kind = file_kind(path)
-    variables = []
+    variables = {}
     for name in facts.column_names:
         text = facts.readstat_variable_types[name] == "string"
         ranges = facts.missing_ranges.get(name, [])
@@ -178,10 +160,10 @@ def dictionary_of(path: str, form: Format) -> Dictionary:
             if label and (text or not isinstance(value, str)) and not any(_within(value, limits) for limits in ranges)
         }
         written = "" if text else facts.original_variable_types[name] or ""
-        is_date = _DATE[kind].match(written) is not None
-        variables.append((name, Variable(text, is_date, labels, _read_as(kind, written))))
+        is_date = _DATES[kind].dated.match(written) is not None
+        variables[name] = Variable(text, is_date, labels, _read_as(kind, written))
     rows = facts.number_rows
-    return Dictionary(tuple(variables), rows if rows is not None and rows >= 0 else None)
+    return Dictionary(variables, rows if rows is not None and rows >= 0 else None)
 
 
 def text_of_value(value: Any, variable: Variable) -> str | None:
@@ -206,10 +188,7 @@ def text_of_value(value: Any, variable: Variable) -> str | None:
 def _read_as(kind: str, written: str) -> tuple[str, str] | None:
     """What a format makes of a number, for a kind of files."""
     name = written.rstrip("0123456789.") if kind == SPSS else written
-    for what, names in (("date", _DAYS), ("datetime", _MOMENTS), ("time", _TIMES)):
-        if name in names[kind]:
-            return kind, what
-    return None
+    return next(((kind, what) for what, names in _DATES[kind].read_as.items() if name in names), None)
 
 
 def _moment(value: float, kind: str, what: str) -> str:
@@ -222,7 +201,7 @@ def _moment(value: float, kind: str, what: str) -> str:
     else:
         days, milliseconds = divmod(value, 86_400_000)
         seconds, microseconds = milliseconds / 1000, int(milliseconds % 1000 * 1000)
-    moment = _ORIGINS[kind] + datetime.timedelta(int(days), int(seconds), microseconds)
+    moment = _DATES[kind].origin + datetime.timedelta(int(days), int(seconds), microseconds)
     return (moment if what == "datetime" else getattr(moment, what)()).isoformat()
 
 
@@ -241,7 +220,7 @@ def _within(value: Any, limits: Mapping[str, Any]) -> bool:
 
 def _check_end(path: str) -> None:
     """Refuse a file of Stata without its last tag. Labels are at the end, and the library does not miss them."""
-    with open(path, "rb") as file:
+    with binary(path) as file:
         if file.read(len(_TAG)) != _TAG:
             return
         file.seek(max(os.path.getsize(path) - len(_TAG) - 1, 0))
@@ -249,16 +228,16 @@ def _check_end(path: str) -> None:
             raise ValueError(f"`{path}` must be a whole file of {STATA}; its end is missing. Write it anew.")
 
 
-def _beginning(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read(_BEGINNING)
+def _stamped(file: Any) -> bytes:
+    data: bytes = file.read(_STAMPED)
+    return data
 
 
 def _library(path: str, place: str, form: Format, **options: Any) -> Any:
     """Columns as lists, and what the dictionary says, as pyreadstat returns them."""
     pyreadstat = optional_library("pyreadstat", f"reading `{path}`", "offices")
     kind = file_kind(place)
-    read: Callable[..., Any] = pyreadstat.read_sav if kind == SPSS else pyreadstat.read_dta
+    read = pyreadstat.read_sav if kind == SPSS else pyreadstat.read_dta
     try:
         return read(os.fspath(place), output_format="dict", encoding=None if form.unicode else form.encoding,
                     disable_datetime_conversion=True, **options)  # fmt: skip

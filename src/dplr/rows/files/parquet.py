@@ -8,14 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dplr.rows.files.beginnings import PARQUET, file_kind
-from dplr.rows.files.columns import check_columns
-from dplr.rows.files.stamp import Stamp, missing_file
+from dplr.rows.files.kinds import PARQUET, file_kind
+from dplr.rows.files.part import BATCH_ROWS, Stamp, batch_size, check_columns
 
 PART_ROWS = 1 << 20
-BATCH_ROWS = 1 << 17
-_BATCH_BYTES = 3 << 22  # of a batch as eight bytes per number
-_BLOCK = 1 << 13  # rows that are summed together: a batch is a whole number of such blocks
 _BUFFER = 1 << 18  # bytes of a column read at a time: without it a whole row group is held
 _TAIL = 8  # bytes: the length of the footer, then the magic
 
@@ -27,9 +23,6 @@ class ParquetPart:
     Attributes
     ----------
     path : the file as it was named, for messages.
-    stamp : place, size, time and hash of the file, checked whenever it is read.
-    groups : positions of the row groups.
-    columns : names, in the order in which they are read.
     rows : how many there are, by the footer.
     batch_rows : the most rows of a batch.
     """
@@ -47,26 +40,19 @@ class ParquetPart:
         return f"{self.stamp.text} {list(self.groups)} {list(self.columns)}"
 
     def chosen(self, columns: Sequence[str]) -> ParquetPart:
-        """The part with these columns alone."""
         return replace(self, columns=tuple(columns))
 
     def batches(self) -> Iterator[Any]:
         """Record batches; ValueError where the file is not what it was, or is damaged."""
         import pyarrow as pa
 
-        rows = 0
-        with _whole(self.path), _opened(self.path, self.stamp.place, after=True) as file:
-            self.stamp.check(self.path, _footer(file))
+        rows, names, size = 0, list(self.columns), batch_size(self.batch_rows, len(self.columns))
+        with _whole(self.path), self.stamp.opened(self.path, _footer, pa.OSFile) as file:
             for batch in _reader(file).iter_batches(
-                batch_size(self.batch_rows, len(self.columns)),
-                row_groups=list(self.groups),
-                columns=list(self.columns),
-                use_threads=False,
+                size, row_groups=list(self.groups), columns=names, use_threads=False
             ):
                 rows += batch.num_rows
-                columns = [batch.column(name) for name in self.columns]
-                yield pa.RecordBatch.from_arrays(columns, list(self.columns))
-        self.stamp.check(self.path)
+                yield pa.RecordBatch.from_arrays([batch.column(name) for name in names], names)
         if rows != self.rows:
             rule = f"must be a whole Parquet file; row groups {list(self.groups)} have {rows} rows"
             raise ValueError(f"`{self.path}` {rule}, and its footer says {self.rows}.")
@@ -82,15 +68,15 @@ class Footer:
 
 
 def is_parquet(path: str) -> bool:
-    """Whether a file begins as Parquet does; OSError where it cannot be read."""
     return file_kind(path) == PARQUET
 
 
 def footer_of(path: str, columns: Sequence[str] = ()) -> Footer:
     """Read the footer alone; ValueError where there is none, or a column is missing or occurs twice."""
-    with _whole(path), _opened(path, path) as file:
-        reader = _reader(file)
-        data = _footer(file)
+    import pyarrow as pa
+
+    with _whole(path), pa.OSFile(path) as file:
+        data, reader = _footer(file), _reader(file)
         counts = tuple(reader.metadata.row_group(group).num_rows for group in range(reader.num_row_groups))
         footer = Footer(Stamp.of(path, data), reader.schema_arrow, counts)
     check_columns(path, footer.schema.names, columns)
@@ -102,62 +88,25 @@ def parquet_parts(
 ) -> list[ParquetPart]:
     """Parts of a file, in its order: as many row groups as have `part_rows` rows in all, at least one, never a piece.
 
-    Raises
-    ------
-    ValueError
-        The file is not a whole Parquet file, or a column is missing or occurs twice.
+    ValueError where the file is not a whole Parquet file, or a column is missing or occurs twice.
     """
-    footer = footer_of(path, columns)
-    return [
-        ParquetPart(
-            path, footer.stamp, groups, tuple(columns), sum(footer.group_rows[group] for group in groups), batch_rows
-        )
-        for groups in _runs(footer.group_rows, part_rows)
-    ]
-
-
-def batch_size(most: int, columns: int) -> int:
-    """Rows per batch: at most `most`, and fewer where there are many columns."""
-    return min(most, max(_BATCH_BYTES // (8 * max(columns, 1)) // _BLOCK, 1) * _BLOCK)
-
-
-def _runs(counts: Sequence[int], most: int) -> Iterator[tuple[int, ...]]:
-    """Neighbouring row groups with at most that many rows in all, or one larger one; empty ones are left out."""
-    run: list[int] = []
-    rows = 0
-    for group, count in enumerate(counts):
-        if not count:
-            continue
-        if run and rows + count > most:
-            yield tuple(run)
-            run, rows = [], 0
-        run.append(group)
-        rows += count
-    if run:
-        yield tuple(run)
+    footer, runs = footer_of(path, columns), list[tuple[int, list[int]]]()
+    for group, count in enumerate(footer.group_rows):
+        if runs and count and runs[-1][0] + count <= part_rows:
+            runs[-1] = runs[-1][0] + count, [*runs[-1][1], group]
+        elif count:
+            runs.append((count, [group]))
+    return [ParquetPart(path, footer.stamp, tuple(groups), tuple(columns), rows, batch_rows) for rows, groups in runs]
 
 
 def footer_bytes(path: str) -> bytes:
     """The footer of a Parquet file, which describes its content; empty for other files."""
-    if not is_parquet(path):
-        return b""
-    with _whole(path), _opened(path, path) as file:
-        return _footer(file)
-
-
-@contextlib.contextmanager
-def _opened(path: str, place: str, after: bool = False) -> Iterator[Any]:
-    """The file, opened by Arrow. With `after`, it was read before: if it is missing now, it has changed."""
     import pyarrow as pa
 
-    try:
-        file = pa.OSFile(place)
-    except FileNotFoundError:
-        if after:
-            raise missing_file(path) from None
-        raise
-    with file:
-        yield file
+    if not is_parquet(path):
+        return b""
+    with _whole(path), pa.OSFile(path) as file:
+        return _footer(file)
 
 
 def _reader(file: Any) -> Any:

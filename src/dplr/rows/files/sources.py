@@ -10,12 +10,18 @@ from typing import Any
 
 from dplr._kit.extras import optional_library
 from dplr._kit.validation import sentence
-from dplr.rows.files.beginnings import CSV, PARQUET, file_kind
-from dplr.rows.files.csv import CsvPart, csv_parts, csv_schema
-from dplr.rows.files.kinds import Format, Kind
-from dplr.rows.files.labelled import LabelledPart, labelled_parts
+from dplr.rows.files.csv import csv_parts
+from dplr.rows.files.kinds import CSV, PARQUET, SPSS, STATA, Format, Kind, file_kind
+from dplr.rows.files.labelled import labelled_parts
 from dplr.rows.files.parquet import ParquetPart, footer_of, parquet_parts
+from dplr.rows.files.part import DeclaredPart, declared_schema
 
+# Kinds of files whose columns are read as the bounds declare them -> the parts of one.
+_DECLARED: dict[str, Callable[..., Sequence[DeclaredPart]]] = {
+    CSV: csv_parts,
+    SPSS: labelled_parts,
+    STATA: labelled_parts,
+}
 _HIDDEN = (".", "_")  # notes that programs leave in folders, such as _SUCCESS
 
 _FORMULA = "Formulas are not read: give the table, the name of the target, and bounds that name the features."
@@ -24,16 +30,7 @@ _FORMULA = "Formulas are not read: give the table, the name of the target, and b
 def files_of(data: Any) -> list[str]:
     """Sorted paths of the files that `data` names: a path, a folder, a pattern such as 'people/*.parquet', or a list.
 
-    Raises
-    ------
-    TypeError
-        `data` is none of these.
-    ValueError
-        There is no file, a file is there twice, one is empty beside others, or a folder has folders.
-    OSError
-        A file cannot be found.
-    ModuleNotFoundError
-        pyarrow is not installed.
+    ValueError where there is none, one is there twice or empty beside others, or a folder has folders.
     """
     optional_library("pyarrow", "reading files", "files")
     sources = list(data) if isinstance(data, (list, tuple)) else [data]
@@ -51,20 +48,14 @@ def files_of(data: Any) -> list[str]:
 
 def parts_of(
     files: Sequence[str], columns: Sequence[str], kinds: Mapping[str, Kind] | None = None, form: Format | None = None
-) -> list[ParquetPart | CsvPart | LabelledPart]:
-    """Parts of all files, in their order; `kinds` says what the columns hold, except in Parquet files.
-
-    Raises
-    ------
-    ValueError
-        A file is not what its beginning says, or lacks a column, or has one twice or of another type.
-    """
-    if (kind := file_kind(files[0])) == PARQUET:
+) -> list[ParquetPart | DeclaredPart]:
+    """Parts of all files, in their order; `kinds` says what the columns hold, except in Parquet files."""
+    kind = file_kind(files[0])
+    if kind == PARQUET:
         schema_of(files, columns)
         return [part for path in files for part in parquet_parts(path, columns)]
-    parts: Callable[..., list[CsvPart] | list[LabelledPart]] = csv_parts if kind == CSV else labelled_parts
-    column_kinds = _known(columns, kinds)
-    return [part for path in files for part in parts(path, column_kinds, form or Format())]
+    known = _known(columns, kinds)
+    return [part for path in files for part in _DECLARED[kind](path, known, form or Format())]
 
 
 def schema_of(files: Sequence[str], columns: Sequence[str], kinds: Mapping[str, Kind] | None = None) -> Any:
@@ -72,7 +63,7 @@ def schema_of(files: Sequence[str], columns: Sequence[str], kinds: Mapping[str, 
     import pyarrow as pa
 
     if file_kind(files[0]) != PARQUET:
-        return csv_schema(_known(columns, kinds))
+        return declared_schema(_known(columns, kinds))
     first: dict[str, Any] = {}
     for path in files:
         schema = footer_of(path, columns).schema
@@ -85,11 +76,11 @@ def schema_of(files: Sequence[str], columns: Sequence[str], kinds: Mapping[str, 
 
 
 def _known(columns: Sequence[str], kinds: Mapping[str, Kind] | None) -> dict[str, Kind]:
-    if kinds is None or any(name not in kinds for name in columns):
-        missing = [name for name in columns if name not in (kinds or {})]
+    known = kinds or {}
+    if missing := [name for name in columns if name not in known]:
         remedy = "Declare them in the bounds: what a column holds is never read from its values."
         raise ValueError(sentence("bounds", "must say what each column of a file holds", missing, remedy))
-    return {name: kinds[name] for name in columns}
+    return {name: known[name] for name in columns}
 
 
 def _named(source: Any) -> list[str]:
@@ -99,40 +90,32 @@ def _named(source: Any) -> list[str]:
         raise TypeError(sentence("data", "must name files", source, remedy))
     if "://" in path:
         raise ValueError(sentence("data", "must be a path on this machine", path, "Copy the files here first."))
+    deep = False
     if os.path.isdir(path):
-        return _inside(path)
-    if os.path.lexists(path) or not glob.has_magic(path):
+        files = _shown(os.path.join(path, name) for name in os.listdir(path))
+    elif os.path.lexists(path) or not glob.has_magic(path):
         if not os.path.exists(path):
             remedy = _FORMULA if re.search(r"\w\s*~\s*\w", path) else "Check the path."
             raise FileNotFoundError(sentence("data", "must name a file that exists", path, remedy))
         return [path]
-    matched = [file for file in glob.glob(path, recursive=True) if not _hidden(file)]
-    if "**" not in path:
-        _check_flat(path, [file for file in matched if os.path.isdir(file)])
-    return [file for file in matched if not os.path.isdir(file)]
+    else:
+        files, deep = _shown(glob.glob(path, recursive=True)), "**" in path
+    folders = [file for file in files if os.path.isdir(file)]
+    if folders and not deep:
+        raise _not_flat(path, os.path.basename(min(folders)))
+    return [file for file in files if file not in folders]
 
 
-def _inside(folder: str) -> list[str]:
-    """All files of a folder that are not hidden."""
-    listed = [os.path.join(folder, name) for name in os.listdir(folder)]
-    files = [path for path in listed if not _hidden(path)]
-    _check_flat(folder, [path for path in files if os.path.isdir(path)])
-    return files
+def _shown(paths: Iterable[str]) -> list[str]:
+    return [path for path in paths if not os.path.basename(path).startswith(_HIDDEN)]
 
 
-def _hidden(path: str) -> bool:
-    return os.path.basename(path).startswith(_HIDDEN)
-
-
-def _check_flat(path: str, folders: Sequence[str]) -> None:
-    if not folders:
-        return
-    name = os.path.basename(min(folders))
+def _not_flat(path: str, folder: str) -> ValueError:
     remedy = "Name the files of all folders by a pattern with **, such as 'people/**/*.parquet'."
-    if "=" in name:
-        column = name.partition("=")[0]
+    if "=" in folder:
+        column = folder.partition("=")[0]
         remedy = f"Names of folders are not read as columns: write {column} into the files. {remedy}"
-    raise ValueError(f"`{path}` must hold files alone; got the folder {name}. {remedy}")
+    return ValueError(f"`{path}` must hold files alone; got the folder {folder}. {remedy}")
 
 
 def without_repeats(files: Iterable[str], on_this_machine: bool = True) -> Iterator[str]:

@@ -1,20 +1,22 @@
-"""Files as one Arrow table, made of the same batches as sums over files."""
+"""Files as one Arrow table, made of the same batches as sums over files; and what is said where memory runs out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from dplr._kit.extras import optional_library
-from dplr.rows.files.beginnings import CSV, PARQUET, file_kind
-from dplr.rows.files.columns import check_columns
-from dplr.rows.files.kinds import Format, Kind
-from dplr.rows.files.labelled import Variable, dictionary_of
-from dplr.rows.files.lines import header_of
-from dplr.rows.files.memory import memory_explained
+from dplr.rows.files.csv import header_of
+from dplr.rows.files.kinds import CSV, PARQUET, Format, Kind, file_kind
+from dplr.rows.files.labelled import dictionary_of
 from dplr.rows.files.parquet import footer_of
+from dplr.rows.files.part import check_columns
 from dplr.rows.files.sources import files_of, parts_of, schema_of
+
+REMEDY = "Name fewer columns in the bounds, or give it more memory."
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +30,8 @@ class Declared:
 def read_table(data: Any, kinds: Mapping[str, Kind], form: Format) -> Any:
     """The columns of `kinds`, in their order, as an Arrow table: nothing else of the files is kept.
 
-    Raises
-    ------
-    ValueError
-        A file is none of those that are read, a column is missing or occurs twice, a field is not a number, or there is
-        no row.
-    OSError
-        A file cannot be read.
-    MemoryError
-        The rows do not fit; it says how many do.
+    ValueError where a file is none of those that are read, a column is missing or occurs twice, a field is not a
+    number, or there is no row; MemoryError, with the number of rows that fit.
     """
     import pyarrow as pa
 
@@ -58,20 +53,19 @@ def read_table(data: Any, kinds: Mapping[str, Kind], form: Format) -> Any:
 def column_types(path: str, form: Format) -> dict[str, Declared]:
     """Every column by its name, as the file declares it: no row is read."""
     optional_library("pyarrow", "reading files", "files")
-    if (kind := file_kind(path)) == CSV:
+    kind = file_kind(path)
+    if kind == CSV:
         header = header_of(path, form).names
         check_columns(path, header, header)
         return dict.fromkeys(header, Declared("unknown"))
     if kind == PARQUET:
         return {field.name: Declared(_declared(field.type)) for field in footer_of(path).schema}
-    return {name: _of_dictionary(variable) for name, variable in dictionary_of(path, form).variables}
-
-
-def _of_dictionary(variable: Variable) -> Declared:
-    """The kind of a variable: codes with labels may be either."""
-    labels = tuple(dict.fromkeys(variable.labels.values()))
-    kind = "text" if variable.text or variable.date else "unknown" if labels else "number"
-    return Declared(kind, labels)
+    types = {}
+    for name, variable in dictionary_of(path, form).variables.items():
+        labels = tuple(dict.fromkeys(variable.labels.values()))
+        # Codes with labels may be either.
+        types[name] = Declared("text" if variable.text or variable.date else "unknown" if labels else "number", labels)
+    return types
 
 
 def _declared(kind: Any) -> str:
@@ -83,3 +77,65 @@ def _declared(kind: Any) -> str:
     if types.is_string(kind) or types.is_large_string(kind) or types.is_dictionary(kind):
         return "text"
     return "unknown"
+
+
+class BatchStore:
+    """Batches that were read so far."""
+
+    def __init__(self) -> None:
+        self.batches: list[Any] = []
+        self.rows: int = 0
+        self.size: int = 0
+
+    def add(self, batch: Any) -> None:
+        self.batches.append(batch)
+        self.rows += batch.num_rows
+        self.size += batch.nbytes
+
+
+@contextlib.contextmanager
+def memory_explained(path: str, rows: int | None) -> Iterator[BatchStore]:
+    """Batches to fill; a MemoryError inside says how many of the rows of `path` were read, and how many would fit."""
+    store = BatchStore()
+    try:
+        yield store
+    except MemoryError:
+        store.batches.clear()  # frees memory for the message
+        raise MemoryError(_sentence(path, store, rows)) from None
+
+
+def _sentence(path: str, store: BatchStore, rows: int | None) -> str:
+    limit = memory_limit()
+    within = "" if limit is None else f" of {limit >> 20} MiB"
+    extent = "rows" if rows is None else f"of {rows} rows"
+    got, fit = f"none {extent} before it ran out", ""
+    if store.rows:
+        got = f"{store.rows} {extent} of {-(-store.size // store.rows)} bytes each before it ran out"
+        fit = f" At most about {rounded(store.rows)} rows fit."
+    return f"`{path}` must fit into memory{within}; got {got}.{fit} {REMEDY}"
+
+
+def memory_limit() -> int | None:
+    """Bytes that this process may have, by the limits of the shell; None where there is none."""
+    try:
+        import resource
+    except ModuleNotFoundError:  # Windows
+        return None
+    limits = [resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
+    return min((limit for limit in limits if limit != resource.RLIM_INFINITY), default=None)
+
+
+def memory_used() -> int:
+    """The most bytes that this process had so far; 0 where the system does not say."""
+    try:
+        import resource
+    except ModuleNotFoundError:  # Windows
+        return 0
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def rounded(rows: int) -> int:
+    """The number, rounded down to two digits."""
+    unit: int = 10 ** max(len(str(rows)) - 2, 0)
+    return rows // unit * unit

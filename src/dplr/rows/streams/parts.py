@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from dplr._kit.validation import sentence
 from dplr.rows import threads as _pool
-from dplr.rows.files.stamp import FileChanged
+from dplr.rows.files.part import FileChanged
 from dplr.rows.streams.answers import dump_fault
 
 S = TypeVar("S")

@@ -14,8 +14,8 @@ from typing import Any
 from dplr._kit.validation import sentence
 from dplr.rows import threads as _pool
 from dplr.rows.files.parquet import footer_bytes
+from dplr.rows.files.part import Stamp
 from dplr.rows.files.sources import without_repeats
-from dplr.rows.files.stamp import Stamp
 from dplr.rows.streams.engines.lazy import BATCH_ROWS, LazyPart
 from dplr.rows.streams.parts import LocalParts
 
