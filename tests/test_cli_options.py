@@ -49,10 +49,11 @@ ENTRIES = {
 METHODS = {
     "share": (Ledger, "share"), "labelled": (Ledger, "labelled"), "give_back": (Ledger, "give_back"),
     "recover": (Ledger, "recover"),
-    "summary": (PrivateLinearModel, "_summary"), "of moments": (dplr.MomentModel, "summary"),
+    "summary": (PrivateLinearModel, "_summary"), "of moments": (dplr.results.MomentModel, "summary"),
     "regress": (ReleasedMoments, "regress"), "probability": (ReleasedMoments, "probability"),
-    "describe": (ReleasedMoments, "describe"), "cost": (dplr.Plan, "cost"), "to_text": (dplr.Summary, "to_text"),
-    "table to_text": (dplr.MomentTable, "to_text"),
+    "describe": (ReleasedMoments, "describe"), "cost": (dplr.results.Plan, "cost"),
+    "to_text": (dplr.results.Summary, "to_text"),
+    "table to_text": (dplr.results.MomentTable, "to_text"),
 }  # fmt: skip
 OTHER_NAMES = {"of moments": "summary", "table to_text": "to_text"}
 

@@ -45,17 +45,17 @@ DOORS = {
     "release_moments": (dplr.release_moments, {"X": X, "bounds": BOUNDS, "eps": 5.0}),
     "Bounds": (dplr.Bounds, {"features": COLUMNS}),
     "with_curves": (BOUNDS.with_curves, {}),
-    "margin_loss": (dplr.margin_loss, MARGIN),
+    "margin_loss": (dplr.losses.margin_loss, MARGIN),
     "PrivateSearch": (
         lambda **given: dplr.PrivateSearch(**given).fit(X, Y),
         {"estimator": dplr.LogisticRegression(eps=5.0, bounds=BOUNDS), "candidates": [{"l2": 0.1}, {"l2": 0.2}],
          "method": "partition", "scoring": None, "public": None},
     ),
     "BoundsEncoder": (
-        lambda **given: dplr.BoundsEncoder(**given).fit_transform(X), {"bounds": BOUNDS, "ranges": None}
+        lambda **given: dplr.preprocessing.BoundsEncoder(**given).fit_transform(X), {"bounds": BOUNDS, "ranges": None}
     ),
-    "transform": (dplr.BoundsEncoder(BOUNDS).fit(X).transform, {"X": X}),
-    "features": (dplr.RandomFourierFeatures(3, bounds=BOUNDS).fit(X).transform, {"X": X}),
+    "transform": (dplr.preprocessing.BoundsEncoder(BOUNDS).fit(X).transform, {"X": X}),
+    "features": (dplr.preprocessing.RandomFourierFeatures(3, bounds=BOUNDS).fit(X).transform, {"X": X}),
     "bins": (lambda bins: baselines.DPME(bounds=BOUNDS, bins=bins).fit(X, Y), {"bins": None}),
     "save_model": (dplr.save_model, {"est": EST, "path": "x/y"}),
     "load_model": (dplr.load_model, {"path": "x"}),

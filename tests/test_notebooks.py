@@ -138,8 +138,8 @@ def test_every_result_with_a_text_of_its_own_has_an_html_form_and_an_example():
 
 
 def test_a_result_without_an_html_form_is_seen(monkeypatch):
-    monkeypatch.delattr(dplr.Plan, "_repr_html_")
-    with pytest.raises(AssertionError, match=r"dplr\.Plan"):
+    monkeypatch.delattr(dplr.results.Plan, "_repr_html_")
+    with pytest.raises(AssertionError, match=r"dplr\.results\.Plan"):
         test_every_result_with_a_text_of_its_own_has_an_html_form_and_an_example()
 
 

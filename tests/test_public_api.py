@@ -158,19 +158,19 @@ def fitted():
     def value(r):
         return np.sqrt(0.01 + r**2) / 10
 
-    own = dplr.residual_loss(
+    own = dplr.losses.residual_loss(
         value, lambda r: r / np.sqrt(0.01 + r**2) / 10, lambda r: 0.001 * (0.01 + r**2) ** -1.5, name="own"
     )
     yield dplr.LogisticRegression(bounds=labels).fit(frame, label)
     yield dplr.HuberSVC(bounds=labels).fit(frame, label)
-    yield dplr.MarginClassifier(loss=dplr.smoothed_hinge(0.5), bounds=labels).fit(frame, label)
+    yield dplr.MarginClassifier(loss=dplr.losses.smoothed_hinge(0.5), bounds=labels).fit(frame, label)
     yield dplr.LinearRegression(bounds=numbers).fit(frame, number)
     yield dplr.HuberRegressor(bounds=numbers).fit(frame, number)
     yield dplr.PoissonRegressor(bounds=numbers).fit(frame, number)
     yield dplr.ResidualRegressor(loss=own, bounds=numbers).fit(frame, number)
     search = dplr.PrivateSearch(dplr.LogisticRegression(bounds=labels, mechanism="fm"), {"l2": [0.01, 1.0]})
     yield search.fit(frame, label)
-    yield dplr.RandomFourierFeatures(5).fit(frame)
+    yield dplr.preprocessing.RandomFourierFeatures(5).fit(frame)
 
 
 def learnt(est):

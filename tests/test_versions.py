@@ -1,21 +1,29 @@
-"""What `show_versions` prints, for reports of faults."""
+"""What `python -m dplr --versions` prints, for reports of faults."""
 
 import platform
+import sys
 from importlib import metadata
 
 import pytest
 
-import dplr
+from dplr.__main__ import main
 from dplr._core import built_paths, cpu_paths, instruction_set
 
 
+@pytest.fixture(autouse=True)
+def asked(monkeypatch):
+    """The command without click, since a missing extra may be the fault that is reported."""
+    monkeypatch.setattr("sys.argv", ["dplr", "--versions"])
+    monkeypatch.setitem(sys.modules, "click", None)
+
+
 def printed(capsys):
-    dplr.show_versions()
+    main()
     return dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines() if not line.startswith("CPU"))
 
 
 def paths(capsys):
-    dplr.show_versions()
+    main()
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("CPU")]
     return {line[:20].strip(): line[20:].strip() for line in lines}
 
@@ -54,4 +62,4 @@ def test_the_path_that_is_asked_for_is_the_one_that_is_taken(capsys, monkeypatch
     assert paths(capsys)["CPU path taken"] == "portable"
     monkeypatch.setenv("DPLR_ISA", "mmx")
     with pytest.raises(ValueError, match="DPLR_ISA"):
-        dplr.show_versions()
+        main()

@@ -15,7 +15,7 @@ from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
 from dplr.rows.queries.losses import LossGradient, LossGradientHessian
 
 N, D = 100_000, 13
-OWN = dplr.margin_loss(
+OWN = dplr.losses.margin_loss(
     lambda v: np.logaddexp(0, -v), lambda v: -1 / (1 + np.exp(v)), lambda v: 1 / (2 + np.exp(v) + np.exp(-v))
 )
 

@@ -46,8 +46,10 @@ class Setting(NamedTuple):
     bandwidth: float
     pairs: int
 
-    def of(self, bounds: dplr.Bounds) -> dplr.RandomFourierFeatures:
-        return dplr.RandomFourierFeatures(self.pairs, kernel=self.kernel, bandwidth=self.bandwidth, bounds=bounds)
+    def of(self, bounds: dplr.Bounds) -> dplr.preprocessing.RandomFourierFeatures:
+        return dplr.preprocessing.RandomFourierFeatures(
+            self.pairs, kernel=self.kernel, bandwidth=self.bandwidth, bounds=bounds
+        )
 
 
 def moons(official: bool) -> Iterator[Table]:

@@ -47,13 +47,13 @@ CODEBOOK: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def even(table: Population) -> dplr.Assumptions:
+def even(table: Population) -> dplr.planner.Assumptions:
     """Nothing but the bounds is known."""
     bounds = table.bounds("linear")
     named = dict(zip(bounds.names or (), bounds.columns, strict=True))
     levels = {name: column.levels for name, column in named.items() if not isinstance(column, Numeric)}
     shares = {name: [1 / len(each)] * len(each) for name, each in levels.items()}
-    return dplr.Assumptions(
+    return dplr.planner.Assumptions(
         shares=shares, spread={name: (0.5, TRIANGLE) for name, column in named.items() if isinstance(column, Numeric)}
     )
 
@@ -78,7 +78,7 @@ def study(table: Population, eps: float, delta: float) -> list[dict[str, Any]]:
     facts |= {"eps": eps, "delta": delta, "n_rows": table.n}
     real, unsaid = measured(table, eps, delta)
     plans = {}
-    for how, assume in (("even", even(table)), ("codebook", dplr.Assumptions(**CODEBOOK[table.name]))):
+    for how, assume in (("even", even(table)), ("codebook", dplr.planner.Assumptions(**CODEBOOK[table.name]))):
         (point,) = dplr.plan_curve(**facts, assume=assume, intervals=True).points
         plans[how] = {coef.name: coef for coef in point.intervals}
     return [

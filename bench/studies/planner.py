@@ -75,7 +75,7 @@ def measured(table: Table, delta: float) -> Iterator[dict[str, Any]]:
         }  # fmt: skip
 
 
-def simulated(table: Table, delta: float, how: str, assume: dplr.Assumptions) -> Iterator[dict[str, Any]]:
+def simulated(table: Table, delta: float, how: str, assume: dplr.planner.Assumptions) -> Iterator[dict[str, Any]]:
     """The planner's figures."""
     curve = dplr.plan_curve(
         eps=LEVELS, delta=[delta], n_rows=[len(table.y)], bounds=table.bounds, model=table.model,
@@ -87,13 +87,13 @@ def simulated(table: Table, delta: float, how: str, assume: dplr.Assumptions) ->
             yield {name: getattr(point, name) for name in names} | {"how": how}
 
 
-def told(table: Table, non_private: float, baseline: float) -> dplr.Assumptions:
+def told(table: Table, non_private: float, baseline: float) -> dplr.planner.Assumptions:
     """The assumptions under which made-up rows give this error without privacy; by bisection."""
     low, high, share = 0.01, 0.99, 0.5
     if table.model != "linear":
         share = float(np.mean(np.asarray(table.y, float)))
     for _ in range(STEPS):
-        assume = dplr.Assumptions(signal=(low + high) / 2, positive=share)
+        assume = dplr.planner.Assumptions(signal=(low + high) / 2, positive=share)
         facts = public_facts(
             n_rows=len(table.y), n_features=None, bounds=table.bounds, model=table.model, mechanism="auto", delta=0.0,
             fit_intercept=True, l2="auto", neighbouring="replace_one", public=None, aim="prediction",
@@ -113,7 +113,7 @@ def study(table: Table) -> Iterator[dict[str, Any]]:
     for delta in DELTAS:
         lines = list(measured(table, delta))
         known = known or told(table, lines[0]["non_private"], lines[0]["baseline"])
-        ways = {"default": dplr.Assumptions(), "told": known, "sample": dplr.Assumptions(sample=sample)}
+        ways = {"default": dplr.planner.Assumptions(), "told": known, "sample": dplr.planner.Assumptions(sample=sample)}
         for how, assume in ways.items():
             lines += simulated(table, delta, how, assume)
         first = {"table": table.name, "rows": len(table.y), "coefficients": table.bounds.layout.width, "delta": delta}

@@ -8,7 +8,12 @@ from dplr._kit.extras import missing_library
 
 
 def main() -> None:
-    """Run the command line; where click is missing, say how to get it."""
+    """Run the command line; where click is missing, say how to get it. Versions are told without it."""
+    if sys.argv[1:] == ["--versions"]:
+        from dplr._kit.versions import versions
+
+        print(versions())
+        return
     try:
         from dplr.cli import main as command
     except ModuleNotFoundError as missing:

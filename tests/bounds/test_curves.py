@@ -13,7 +13,7 @@ AGE = {"lower": 18, "upper": 99, "knots": 4}
 
 
 def encoded(bounds, **columns):
-    return np.asarray(dplr.BoundsEncoder(bounds).transform(pd.DataFrame(columns)))
+    return np.asarray(dplr.preprocessing.BoundsEncoder(bounds).transform(pd.DataFrame(columns)))
 
 
 @pytest.mark.parametrize("knots", [3, 8, [30], [20, 20.5, 98]])

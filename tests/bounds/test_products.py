@@ -161,7 +161,7 @@ def test_the_norm_of_a_polynomial_of_degree_2_is_that_of_its_corners(columns, in
     prep = layout_prep(bounds.layout, intercept, (0.0, 1.0))
     values = [column.get("levels", [0, 3, 9]) if isinstance(column, dict) else column for column in columns.values()]
     rows = pd.DataFrame(list(itertools.product(*values)), columns=list(columns))
-    encoded, d = dplr.BoundsEncoder(bounds).transform(rows), bounds.layout.width
+    encoded, d = dplr.preprocessing.BoundsEncoder(bounds).transform(rows), bounds.layout.width
     scaled = (encoded - prep.shift[:d]) * prep.scale[:d] / 2**20
     assert (np.abs(scaled) <= prep.geometry.half_width * (1 + 1e-15)).all()
     groups = sum(size > 0 for size in prep.geometry.groups) - intercept

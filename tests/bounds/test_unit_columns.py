@@ -73,8 +73,8 @@ def test_a_ball_of_numbers_is_plain_none_and_columns_are_asked_for_where_they_ar
     assert one.privacy_ == other.privacy_
     ball = dplr.Bounds(None, rows_per_person=2)
     for call in (
-        lambda: dplr.BoundsEncoder(ball).fit(X),
-        lambda: dplr.RandomFourierFeatures(5, bounds=ball).fit(X),
+        lambda: dplr.preprocessing.BoundsEncoder(ball).fit(X),
+        lambda: dplr.preprocessing.RandomFourierFeatures(5, bounds=ball).fit(X),
         lambda: dplr.release_moments(X, bounds=ball, eps=1.0),
         lambda: dplr.release_moments(X, bounds=dplr.Bounds(None), eps=1.0),
         lambda: dplr.Formula("y ~ a", ball),

@@ -40,7 +40,7 @@ def command(*arguments, code=0):
 def test_a_curve_is_printed_and_its_figures_are_written(folder):
     done = command(*PLAN, "--n-rows", "400", "--eps", "0.3", "--curve", "--csv", "a.csv")
     known = dplr.Bounds.from_toml("bounds.toml")
-    options = {"n_rows": 400, "eps": 0.3, "mechanism": "fm", "assume": dplr.Assumptions(tables=2)}
+    options = {"n_rows": 400, "eps": 0.3, "mechanism": "fm", "assume": dplr.planner.Assumptions(tables=2)}
     curve = dplr.plan_curve(bounds=known, **options)
     assert str(curve) in done.stdout
     assert (folder / "a.csv").read_text() == curve.csv_text()
@@ -51,12 +51,12 @@ def test_a_curve_is_printed_and_its_figures_are_written(folder):
 
 def test_a_target_has_the_answer_of_the_library():
     known = dplr.Bounds.from_toml("bounds.toml")
-    assume = dplr.Assumptions(tables=2, signal=0.6, positive=0.3, seed=2)
+    assume = dplr.planner.Assumptions(tables=2, signal=0.6, positive=0.3, seed=2)
     wanted = dplr.plan_target(bounds=known, n_rows=900, mechanism="fm", error=0.28, assume=assume)
     guesses = ("--signal", "0.6", "--positive", "0.3", "--seed", "2")
     assert str(wanted) in command(*PLAN, *guesses, "--n-rows", "900", "--target-error", "0.28").stdout
     wide = dplr.plan_target(
-        bounds=known, n_rows=900, mechanism="fm", width={"age": 0.1}, assume=dplr.Assumptions(tables=2)
+        bounds=known, n_rows=900, mechanism="fm", width={"age": 0.1}, assume=dplr.planner.Assumptions(tables=2)
     )
     assert str(wide) in command(*PLAN, "--n-rows", "900", "--target-width", "age=0.1").stdout
 
@@ -96,7 +96,9 @@ def test_intervals_answer_for_a_width_and_take_lists_shares_and_spreads(folder):
     (folder / "numbers.toml").write_text(BOUNDS.replace('classes = ["no", "yes"]', "lower = 0\nupper = 10"))
     numbers = ("plan", "--bounds", "numbers.toml", "--tables", "2", "--mechanism", "fm", "--model", "linear")
     guesses = ("--shares", "work=b:0.1", "--spread", "age=0.3,0.1", "--target-spread", "0.1")
-    assume = dplr.Assumptions(tables=2, shares={"work": {"b": 0.1}}, spread={"age": [0.3, 0.1]}, target_spread=0.1)
+    assume = dplr.planner.Assumptions(
+        tables=2, shares={"work": {"b": 0.1}}, spread={"age": [0.3, 0.1]}, target_spread=0.1
+    )
     options = {"bounds": "numbers.toml", "model": "linear", "mechanism": "fm", "assume": assume}
     table = dplr.plan_curve(eps=[0.5, 1], n_rows=[9000], intervals=True, **options)
     asked = ("--intervals", "--several-eps", "0.5,1", "--several-rows", "9000")

@@ -72,7 +72,7 @@ def command(*arguments, code=0):
 def test_a_release_is_written_and_paid_for(folder):
     command("ledger", "init", "budget.db", "--eps", "3", "--delta", "1e-5")
     result = command(*RELEASE, "--ledger", "budget.db", "--party", "north", "--label", "wave 1")
-    released = dplr.load_moments("m.json")
+    released = dplr.load_model("m.json")
     assert result.stdout.startswith(str(released.privacy_) + "\nWrote m.json.\nLeft in budget.db: eps = 1")
     assert released.parties[0].name == "north"
     assert dplr.Ledger("budget.db").entries()[0].label == "wave 1"
@@ -84,9 +84,9 @@ def test_files_of_two_parties_are_merged_and_fitted(folder):
     command(*["others.csv" if each == "people.csv" else each for each in RELEASE[:-1]], "o.json", "-q")
     said = command("moments", "merge", "m.json", "o.json", "-o", "all.json").stdout
     assert "every person is in the rows of one party only" in said
-    assert dplr.load_moments("all.json").n_rows == 6000
+    assert dplr.load_model("all.json").n_rows == 6000
     table = command("moments", "fit", "all.json", "--target", "income", "--column", "age", "--column", "a, b").stdout
-    expected = dplr.load_moments("all.json").regress("income", ["age", "a, b"]).summary()
+    expected = dplr.load_model("all.json").regress("income", ["age", "a, b"]).summary()
     assert table == f"{expected}\n"
     command("moments", "fit", "all.json", "--target", "income", "--columns", "age,sex,code", "-o", "t.json")
     names = [line["name"] for line in json.loads(pathlib.Path("t.json").read_text())["lines"]]
@@ -105,7 +105,7 @@ def test_the_probability_of_a_level_is_asked_for_by_its_text(folder, target, lev
 
 def test_chosen_columns_are_released_and_no_others_read(folder):
     command(*RELEASE, "--column", "age", "--column", "income")
-    assert dplr.load_moments("m.json").columns == ("age", "income")
+    assert dplr.load_model("m.json").columns == ("age", "income")
 
 
 REFUSED = [
@@ -155,8 +155,8 @@ def test_a_release_that_cannot_be_written_is_not_lost(folder, monkeypatch):
     def broken(self, path):
         raise OSError("disk full")
 
-    monkeypatch.setattr(dplr.ReleasedMoments, "save", broken)
+    monkeypatch.setattr(dplr.results.ReleasedMoments, "save", broken)
     result = command(*RELEASE, code=3)
     assert "The release is on standard output" in result.stderr
     pathlib.Path("kept.json").write_text(result.stdout)
-    assert dplr.load_moments("kept.json").n_rows == 3000
+    assert dplr.load_model("kept.json").n_rows == 3000

@@ -233,9 +233,9 @@ FITTED = dplr.fit(X, Y, eps=1.0, bounds=dplr.Bounds([(-1, 1)] * 2))
         ("y", lambda: dplr.evaluate(FITTED, X, np.ma.masked_equal(Y, 1), eps=1.0)),
         ("model", lambda: dplr.evaluate(np.ma.masked_equal(Y * 0.5, 0.5), None, Y, eps=1.0)),
         ("X", lambda: FITTED.predict(MASKED)),
-        ("X", lambda: dplr.BoundsEncoder(dplr.Bounds([(-1, 1)] * 2)).fit_transform(MASKED)),
-        ("X", lambda: dplr.UnitBall().fit_transform(MASKED)),
-        ("X", lambda: dplr.RandomFourierFeatures(seed=0).fit_transform(MASKED)),
+        ("X", lambda: dplr.preprocessing.BoundsEncoder(dplr.Bounds([(-1, 1)] * 2)).fit_transform(MASKED)),
+        ("X", lambda: dplr.preprocessing.UnitBall().fit_transform(MASKED)),
+        ("X", lambda: dplr.preprocessing.RandomFourierFeatures(seed=0).fit_transform(MASKED)),
     ],
 )
 def test_masked_arrays_are_refused_because_numpy_would_use_what_they_hide(parameter, call, entropy):

@@ -72,7 +72,7 @@ OFFERED = [
     dplr.LogisticRegression(classes=(0, 1, 2)),
     dplr.HuberSVC(classes=(0, 1, 2), eps=INF),
     dplr.HuberRegressor(mechanism="output"),
-    dplr.MarginClassifier(loss=dplr.smoothed_hinge(), mechanism="objective", **READ),
+    dplr.MarginClassifier(loss=dplr.losses.smoothed_hinge(), mechanism="objective", **READ),
     dplr.ResidualRegressor(loss=own_log_cosh(), eps=INF, mechanism="none"),
 ]
 

@@ -9,13 +9,14 @@ import pytest
 import api_pages
 import dplr
 import dplr.baselines
+import dplr.preprocessing
 import own_losses
 from dplr.estimators._html import DOCUMENTATION
 
 URLS = tomllib.loads((pathlib.Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]["urls"]
 DRAWN = [
     (module, thing)
-    for module in (dplr, dplr.baselines)
+    for module in (dplr, dplr.baselines, dplr.preprocessing)
     for thing in (getattr(module, name) for name in module.__all__)
     if inspect.isclass(thing) and hasattr(thing, "_get_doc_link")
 ]
@@ -23,7 +24,7 @@ DRAWN = [
 
 OPTIONS = {
     "BoundsEncoder": {"bounds": dplr.Bounds([(0, 1)])},
-    "MarginClassifier": {"loss": dplr.smoothed_hinge(0.5)},
+    "MarginClassifier": {"loss": dplr.losses.smoothed_hinge(0.5)},
     "ResidualRegressor": {"loss": own_losses.own_log_cosh()},
     "PrivateSearch": {"estimator": dplr.LogisticRegression(), "candidates": {"l2": [0.1, 1.0]}},
 }

@@ -72,7 +72,7 @@ def test_differences_of_an_effect_are_those_of_predictions():
         first = layout.features.index(curve.column)
         start, width = layout.firsts[first], layout.widths[first]
         whole = np.asarray(
-            dplr.BoundsEncoder(est._record.bounds).transform(
+            dplr.preprocessing.BoundsEncoder(est._record.bounds).transform(
                 every_column.table(len(values), seed=3).assign(**{curve.column: curve.knots})
             )
         )
@@ -197,7 +197,9 @@ def test_monotone_models_have_no_intervals_of_another_equation_and_survive_a_fil
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
     assert "made monotone" in loaded.summary().obstacle
     loaded._monotone = {"a": "increasing"}
-    with pytest.raises(dplr.ModelFileError, match="directions that the curves have"):  # every file is read back
+    with pytest.raises(
+        dplr.model_file.ModelFileError, match="directions that the curves have"
+    ):  # every file is read back
         dplr.save_model(loaded, tmp_path / "forged.json")
 
 

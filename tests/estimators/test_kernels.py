@@ -48,7 +48,9 @@ ANSWER = np.where(RNG.random(300) < 0.5, "yes", "no")
 
 
 def features(**options):
-    return dplr.RandomFourierFeatures(**{"n_components": 20, "kernel": "gaussian", "bandwidth": 0.7, **options})
+    return dplr.preprocessing.RandomFourierFeatures(
+        **{"n_components": 20, "kernel": "gaussian", "bandwidth": 0.7, **options}
+    )
 
 
 # --- the map
@@ -154,7 +156,7 @@ def test_a_bandwidth_is_a_unit_of_length(bandwidth):
 
 def test_declared_columns_are_encoded_and_scaled_as_a_fit_scales_them():
     made = np.asarray(features(bounds=BOUNDS).transform(FRAME))
-    encoded = dplr.BoundsEncoder(BOUNDS).transform(FRAME)  # age, its mark, three levels, log1p(gain)
+    encoded = dplr.preprocessing.BoundsEncoder(BOUNDS).transform(FRAME)  # age, its mark, three levels, log1p(gain)
     size = math.isqrt(2**40 // 3) / 2**20
     middle = np.array([58.5, 0, 0, 0, 0, math.log1p(999) / 2])
     half = np.array([40.5, 1, 1, 1, 1, math.log1p(999) / 2])
@@ -173,7 +175,7 @@ def test_tables_of_all_libraries_give_the_same_bits_and_need_no_order():
 # --- a transformer that learns nothing
 
 
-@parametrize_with_checks([dplr.RandomFourierFeatures(3)])
+@parametrize_with_checks([dplr.preprocessing.RandomFourierFeatures(3)])
 def test_the_conventions_of_scikit_learn(estimator, check):
     check(estimator)
 
@@ -222,7 +224,7 @@ def test_what_breaks_a_rule_is_refused_by_fit_and_by_transform(options, error, m
 )
 def test_names_of_other_packages_are_answered_with_ours(name, answer):
     with pytest.raises(TypeError, match=answer):
-        dplr.RandomFourierFeatures(**{name: 1})
+        dplr.preprocessing.RandomFourierFeatures(**{name: 1})
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, 1e308])
@@ -370,10 +372,10 @@ def test_a_model_file_that_was_changed_is_refused(tmp_path):
     ):
         model = {**whole, "features": {**whole["features"], **change}}
         (tmp_path / "changed.json").write_bytes(mutations.with_hash(model))
-        with pytest.raises(dplr.ModelFileError, match=message):
+        with pytest.raises(dplr.model_file.ModelFileError, match=message):
             dplr.load_model(tmp_path / "changed.json")
     (tmp_path / "changed.json").write_bytes(mutations.with_hash({**whole, "bounds": whole["features"]["bounds"]}))
-    with pytest.raises(dplr.ModelFileError, match="bounds` must be null beside features"):
+    with pytest.raises(dplr.model_file.ModelFileError, match="bounds` must be null beside features"):
         dplr.load_model(tmp_path / "changed.json")
 
 
@@ -448,7 +450,9 @@ def test_counts_behind_features_are_rates_within_their_bounds(fit_intercept):
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, (20_000, 1))
     y = rng.poisson(np.exp(1 + np.cos(2 * X[:, 0])))
-    features = dplr.RandomFourierFeatures(20, bandwidth=2.0, bounds=dplr.Bounds([(-2, 2)], target=(0, 20)))
+    features = dplr.preprocessing.RandomFourierFeatures(
+        20, bandwidth=2.0, bounds=dplr.Bounds([(-2, 2)], target=(0, 20))
+    )
     model = dplr.PoissonRegressor(eps=math.inf, mechanism="none", l2=1e-7, fit_intercept=fit_intercept)
     pipeline = make_pipeline(features, model).fit(X, y)
     rates = pipeline.predict(X)
@@ -470,7 +474,7 @@ def test_values_are_not_looked_at_before_the_ledger_was_asked(bad, tmp_path):
     """Else the map would tell a value for nothing: refused, or over budget."""
     X, bandwidth = overflowing(bad)
     ledger = dplr.Ledger(tmp_path / "budget.db", eps=1.0)
-    features = dplr.RandomFourierFeatures(1, kernel="gaussian", bandwidth=bandwidth)
+    features = dplr.preprocessing.RandomFourierFeatures(1, kernel="gaussian", bandwidth=bandwidth)
     for rows in (X, X * 0):
         model = dplr.LogisticRegression(eps=9.0, mechanism="fm", ledger=ledger)
         with pytest.raises(dplr.BudgetExceeded):
@@ -481,7 +485,7 @@ def test_values_are_not_looked_at_before_the_ledger_was_asked(bad, tmp_path):
 
 def test_missing_values_without_a_policy_make_rows_that_a_fit_refuses():
     bounds = dplr.Bounds([(0, 1), (0, 1)])
-    made = dplr.RandomFourierFeatures(5, bounds=bounds).transform(
+    made = dplr.preprocessing.RandomFourierFeatures(5, bounds=bounds).transform(
         np.array([[0.5, 0.5], [math.nan, 0.5], [0.5, math.inf]])
     )
     assert np.isfinite(made).all(axis=1).tolist() == [True, False, False]
@@ -489,7 +493,7 @@ def test_missing_values_without_a_policy_make_rows_that_a_fit_refuses():
 
 def test_rows_of_another_map_are_refused_and_rows_without_a_name_are_taken():
     X = np.random.default_rng(0).uniform(-1, 1, (500, 2))
-    maps = [dplr.RandomFourierFeatures(20, seed=seed) for seed in (0, 1)]
+    maps = [dplr.preprocessing.RandomFourierFeatures(20, seed=seed) for seed in (0, 1)]
     est = dplr.LogisticRegression(eps=5.0, mechanism="objective").fit(maps[0].fit_transform(X), X[:, 0] > 0)
     assert est.predict(np.array(maps[0].transform(X))).shape == (500,)
     with pytest.raises(ValueError, match=r"`X` must be rows of the model's own features; got .*seed=1"):
@@ -500,7 +504,7 @@ def test_rows_of_another_map_are_refused_and_rows_without_a_name_are_taken():
 
 
 def test_rows_that_were_written_to_name_no_map():
-    made = dplr.RandomFourierFeatures(20).fit_transform(np.zeros((10, 2)))
+    made = dplr.preprocessing.RandomFourierFeatures(20).fit_transform(np.zeros((10, 2)))
     with pytest.raises(ValueError, match=r"read-only|not writeable|WRITEABLE"):
         made.base[...] = 7
     shaped = made[:]

@@ -121,7 +121,7 @@ def test_what_a_selector_was_given_fitted_learns_nothing():
 
 
 def test_a_subclass_of_an_encoder_of_ours_may_learn_in_a_fit_of_its_own():
-    class Encoder(dplr.BoundsEncoder):
+    class Encoder(dplr.preprocessing.BoundsEncoder):
         def fit(self, X, y=None):
             self.mean_ = X.mean(axis=0)
             return super().fit(X)
@@ -129,7 +129,7 @@ def test_a_subclass_of_an_encoder_of_ours_may_learn_in_a_fit_of_its_own():
     bounds = dplr.Bounds([(0, 1)] * 2)
     fact = "Encoder learned from the private rows before this fit, without noise"
     assert statement_of(make_pipeline(Encoder(bounds), MODEL)).uncovered == (fact,)
-    assert statement_of(make_pipeline(dplr.BoundsEncoder(bounds), MODEL)).uncovered == ()
+    assert statement_of(make_pipeline(dplr.preprocessing.BoundsEncoder(bounds), MODEL)).uncovered == ()
 
 
 def test_a_model_whose_noise_a_seed_gives_is_told_of_in_the_statement_of_the_next(reserved):

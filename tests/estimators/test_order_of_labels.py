@@ -141,11 +141,11 @@ def test_a_file_with_another_order_than_the_declared_one_is_refused(tmp_path):
 
     est = fitted((WELL, ILL))
     path = forgery(est, tmp_path / "model.json", lambda model: model["classes"]["labels"].reverse())
-    with pytest.raises(dplr.ModelFileError, match=r"must be the declared ones, \['no disease', 'disease'\]"):
+    with pytest.raises(dplr.model_file.ModelFileError, match=r"must be the declared ones, \['no disease', 'disease'\]"):
         dplr.load_model(path)
     est = dplr.LogisticRegression(eps=3.0, rng=1).fit(X / 100, Y == ILL)
     path = forgery(est, tmp_path / "own.json", lambda model: model["classes"]["labels"].reverse())
-    with pytest.raises(dplr.ModelFileError, match="must be sorted where nobody declared them"):
+    with pytest.raises(dplr.model_file.ModelFileError, match="must be sorted where nobody declared them"):
         dplr.load_model(path)
 
 

@@ -56,7 +56,7 @@ def test_rows_without_names_are_clipped_by_position(kind):
 
 def test_a_table_of_every_kind_of_column_is_predicted_from_the_columns_of_the_encoder():
     est, X = every_column.model("two labels"), every_column.table(500, 1)
-    seen = dplr.BoundsEncoder(est.bounds).transform(X)
+    seen = dplr.preprocessing.BoundsEncoder(est.bounds).transform(X)
     assert_allclose(est.decision_function(X), seen @ est.coef_[0] + est.intercept_[0], rtol=1e-12)
     low, high = np.array(est.bounds.layout.pairs).T
     assert ((seen >= low) & (seen <= high)).all()
@@ -71,8 +71,8 @@ def test_released_ranges_clip_more_than_the_bounds_and_columns_without_one_keep_
     est, X = every_column.model("regression", ranges="on"), every_column.table(500, 1)
     numbers = {est.coef_names_[column] for column in est.bounds.layout.numbers}
     assert {"age", "hours", "debt", "sqrt(area)", "age^2"} <= set(est.ranges_) <= numbers
-    seen = dplr.BoundsEncoder(est.bounds, ranges=est.ranges_).transform(X)
-    assert (seen != dplr.BoundsEncoder(est.bounds).transform(X)).any()
+    seen = dplr.preprocessing.BoundsEncoder(est.bounds, ranges=est.ranges_).transform(X)
+    assert (seen != dplr.preprocessing.BoundsEncoder(est.bounds).transform(X)).any()
     assert_allclose(est.predict(X), np.clip(seen @ est.coef_ + est.intercept_, 60, 150), rtol=1e-12)
 
 
@@ -99,7 +99,7 @@ def test_the_ball_of_predictions_is_that_of_the_kernels(size):
 
 def test_a_regression_predicts_within_the_declared_bounds_of_its_target():
     est, X = small("linear"), pd.DataFrame(FAR)
-    seen = dplr.BoundsEncoder(est.bounds).transform(X)
+    seen = dplr.preprocessing.BoundsEncoder(est.bounds).transform(X)
     sums = seen @ est.coef_ + est.intercept_
     assert sums.min() < 30
     assert sums.max() > 60
@@ -137,7 +137,7 @@ def test_the_released_coefficients_do_not_depend_on_the_rows_that_are_predicted(
 
 @pytest.mark.parametrize("library", TABLES)
 def test_the_encoder_takes_every_table_and_names_the_columns_of_the_model(library):
-    encoder = dplr.BoundsEncoder(dplr.Bounds(BOUNDS))
+    encoder = dplr.preprocessing.BoundsEncoder(dplr.Bounds(BOUNDS))
     seen = encoder.transform(TABLES[library]({"other": list("abcdef"), **FAR}))
     assert_array_equal(seen[:, 0], NEAR["age"])
     assert_allclose(seen[:, 1], np.log1p(NEAR["gain"]), rtol=1e-15)
@@ -145,15 +145,19 @@ def test_the_encoder_takes_every_table_and_names_the_columns_of_the_model(librar
 
 
 def test_the_encoder_names_columns_of_frames_and_those_by_position():
-    encoder = dplr.BoundsEncoder(dplr.Bounds([(0, 1), {"levels": [1, 2], "missing": "indicator"}]))
+    encoder = dplr.preprocessing.BoundsEncoder(dplr.Bounds([(0, 1), {"levels": [1, 2], "missing": "indicator"}]))
     assert encoder.get_feature_names_out(["a", "b"]).tolist() == ["a", "b=1", "b=2", "b is missing"]
     assert_array_equal(encoder.transform([[9, 2], [0.5, np.nan]]), [[1, 0, 1, 0], [0.5, 0, 0, 1]])
-    frame = dplr.BoundsEncoder(dplr.Bounds(BOUNDS)).set_output(transform="pandas").fit_transform(pd.DataFrame(FAR))
+    frame = (
+        dplr.preprocessing.BoundsEncoder(dplr.Bounds(BOUNDS))
+        .set_output(transform="pandas")
+        .fit_transform(pd.DataFrame(FAR))
+    )
     assert list(frame) == ["age", "log1p(gain)"]
 
 
 def test_the_encoder_refuses_what_a_fit_refuses():
-    encoder = dplr.BoundsEncoder(dplr.Bounds(BOUNDS), ranges={"hours": (0, 1)})
+    encoder = dplr.preprocessing.BoundsEncoder(dplr.Bounds(BOUNDS), ranges={"hours": (0, 1)})
     with pytest.raises(ValueError, match="`ranges` must name columns of the model"):
         encoder.transform(pd.DataFrame(NEAR))
     encoder.set_params(ranges=None)
@@ -163,7 +167,7 @@ def test_the_encoder_refuses_what_a_fit_refuses():
     with pytest.raises(ValueError, match=r"missing: \['gain'\]"):
         encoder.transform(pd.DataFrame({"age": [1.0]}))
     with pytest.raises(TypeError, match="`bounds` must be"):
-        dplr.BoundsEncoder(3).fit()
+        dplr.preprocessing.BoundsEncoder(3).fit()
 
 
 # --- whoever predicts
@@ -209,8 +213,8 @@ ASKED = {
     "score": lambda: functools.partial(fitted().score, y=OLD),
     "evaluate": lambda: functools.partial(dplr.evaluate, fitted(), y=OLD, eps=1.0),
     "moments": lambda: dplr.release_moments(TOWNS, bounds=IN_TOWNS, eps=9.0).regress("age", ["town"]).predict,
-    "encoder": lambda: dplr.BoundsEncoder(IN_TOWNS).fit(TOWNS).transform,
-    "features": lambda: dplr.RandomFourierFeatures(4, seed=0, bounds=IN_TOWNS).fit(TOWNS).transform,
+    "encoder": lambda: dplr.preprocessing.BoundsEncoder(IN_TOWNS).fit(TOWNS).transform,
+    "features": lambda: dplr.preprocessing.RandomFourierFeatures(4, seed=0, bounds=IN_TOWNS).fit(TOWNS).transform,
     "search": lambda: lambda rows: dplr.PrivateSearch(fitted(), [{"l2": 0.1}, {"l2": 0.2}]).fit(rows, OLD),
     "holdout": lambda: lambda rows: dplr.fit(rows, OLD, eps=1.0, bounds=IN_TOWNS, holdout=0.2),
     "baseline": lambda: lambda rows: DPME(bounds=IN_TOWNS, eps=1.0).fit(rows, OLD),

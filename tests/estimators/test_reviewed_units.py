@@ -61,8 +61,8 @@ def test_a_person_is_plain_text_in_every_statement():
 @pytest.mark.parametrize(
     "first",
     [
-        dplr.BoundsEncoder(dplr.Bounds({"a": (0, 1)}, person="id")),
-        make_pipeline(dplr.BoundsEncoder(dplr.Bounds({"a": (0, 1)}, person="id"))),
+        dplr.preprocessing.BoundsEncoder(dplr.Bounds({"a": (0, 1)}, person="id")),
+        make_pipeline(dplr.preprocessing.BoundsEncoder(dplr.Bounds({"a": (0, 1)}, person="id"))),
     ],
 )
 def test_a_fit_by_row_behind_a_step_that_was_told_of_persons_is_refused(first, entropy):

@@ -234,7 +234,7 @@ def test_the_model_of_a_search_cannot_be_written_as_that_of_one_fit(tmp_path):
     dplr.save_model(public.best_estimator_, tmp_path / "model.json")
     assert dplr.load_model(tmp_path / "model.json").privacy_ == public.privacy_
     search = dplr.PrivateSearch(logistic(), RIDGES).fit(X, y)
-    with pytest.raises(dplr.ModelFileError, match="must not come from a private search"):
+    with pytest.raises(dplr.model_file.ModelFileError, match="must not come from a private search"):
         dplr.save_model(search.best_estimator_, tmp_path / "other.json")
     assert search.best_estimator_.refit(l2=0.5).privacy_.guarantee == search.privacy_.guarantee
 
@@ -340,7 +340,7 @@ def test_candidates_of_a_sampler_are_drawn_once():
 
 def test_public_rows_look_like_the_private_ones():
     X, y = rows()
-    features = dplr.RandomFourierFeatures(20)
+    features = dplr.preprocessing.RandomFourierFeatures(20)
     search = dplr.PrivateSearch(logistic(eps=5.0), {"l2": [0.1, 1.0]}, method="public", public=rows(500))
     with pytest.raises(ValueError, match="`public` must have the columns of the private rows, made by the same"):
         search.fit(features.fit_transform(X), y)

@@ -83,7 +83,7 @@ def test_an_evaluation_that_is_not_of_the_model_and_its_statement_is_refused(cha
     forged = copy.deepcopy(model)
     FORGED[change](forged["evaluation"])
     (tmp_path / "model.json").write_bytes(mutations.with_hash(forged))
-    with pytest.raises(dplr.ModelFileError, match=r"`model\.evaluation"):
+    with pytest.raises(dplr.model_file.ModelFileError, match=r"`model\.evaluation"):
         dplr.load_model(tmp_path / "model.json")
 
 
@@ -94,5 +94,5 @@ def test_an_evaluation_without_a_statement_is_refused(model, tmp_path):
         blocks[:] = [block for block in blocks if not block["block"].startswith("evaluation ")]
     forged["statement_of_one"] = None
     (tmp_path / "model.json").write_bytes(mutations.with_hash(forged))
-    with pytest.raises(dplr.ModelFileError, match="must be of the release of the model"):
+    with pytest.raises(dplr.model_file.ModelFileError, match="must be of the release of the model"):
         dplr.load_model(tmp_path / "model.json")

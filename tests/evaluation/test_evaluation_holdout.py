@@ -178,7 +178,7 @@ def persons(way, table, folder):
         return features, {"bounds": dplr.Bounds(BOUNDS, rows_per_person=2), "person": table["who"]}
     if way == "features":
         bounds = dplr.Bounds(BOUNDS, person="who", target=[False, True])
-        transformer = dplr.RandomFourierFeatures(3, bounds=bounds)
+        transformer = dplr.preprocessing.RandomFourierFeatures(3, bounds=bounds)
         return transformer.fit_transform(features), {"bounds": None, "person": table["who"].to_numpy()}
     table.to_parquet(folder / "rows.parquet")
     return folder / "rows.parquet", {"person": "who"} if way == "stream" else {

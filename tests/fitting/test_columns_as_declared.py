@@ -293,7 +293,7 @@ def test_a_file_whose_sums_clip_flags_is_refused(tmp_path):
         facts[facts.index(CLIPS)] = "numbers are clipped to ranges made of released sums, for no further eps"
 
     path = forgery(est, tmp_path / "model.json", of_all_numbers)
-    with pytest.raises(dplr.ModelFileError, match="must say that numbers are clipped where they are"):
+    with pytest.raises(dplr.model_file.ModelFileError, match="must say that numbers are clipped where they are"):
         dplr.load_model(path)
 
 
@@ -304,7 +304,7 @@ def test_no_file_has_released_ranges_of_flags(tmp_path, monkeypatch):
     est = dplr.fit(X, y, **options)
     assert len(est.ranges_) == 3
     monkeypatch.undo()
-    with pytest.raises(dplr.ModelFileError, match=r"must be about the blocks \[\('range_sums', \(2,\)\)"):
+    with pytest.raises(dplr.model_file.ModelFileError, match=r"must be about the blocks \[\('range_sums', \(2,\)\)"):
         dplr.save_model(est, tmp_path / "model.json")
 
 

@@ -60,7 +60,7 @@ def test_own_losses_streams_persons_and_weights_have_curves(tmp_path):
     np.testing.assert_allclose(people.coef_, whole.coef_, rtol=1e-6, atol=1e-6)
     weighted = dplr.fit(X, y, sample_weight=np.ones(6000), **declared({**options, "weight_max": 1}))
     np.testing.assert_allclose(weighted.coef_, whole.coef_, rtol=1e-6, atol=1e-6)
-    loss = dplr.smoothed_hinge(0.5)
+    loss = dplr.losses.smoothed_hinge(0.5)
     own = dplr.fit(X, y > 0, model=loss, bounds=BOUNDS.to_dict()["features"], eps=50.0, curves=4)
     assert own.score(X, y > 0) > 0.9
 
@@ -121,9 +121,9 @@ def test_knots_need_bounds():
 
 def test_planners_know_curves():
     facts = {"bounds": BOUNDS, "model": "linear", "mechanism": "fm"}
-    curve = dplr.plan_curve(n_rows=3000, eps=[0.5, 1.0], curves=4, assume=dplr.Assumptions(tables=2), **facts)
+    curve = dplr.plan_curve(n_rows=3000, eps=[0.5, 1.0], curves=4, assume=dplr.planner.Assumptions(tables=2), **facts)
     assert "a at 100" in curve.columns
-    auto = dplr.plan_curve(n_rows=3000, eps=[0.5], curves="auto", assume=dplr.Assumptions(tables=2), **facts)
+    auto = dplr.plan_curve(n_rows=3000, eps=[0.5], curves="auto", assume=dplr.planner.Assumptions(tables=2), **facts)
     assert auto.columns == ("a", "b")
     widths = dplr.plan_curve(n_rows=30_000, eps=5.0, curves=4, intervals=True, **facts)
     assert "a (line)" in [line.name for line in widths.points[0].intervals]

@@ -459,7 +459,7 @@ def alone(model):
 def test_files_whose_ranges_do_not_fit_are_refused(change, tmp_path):
     X, y = table(2_000)
     est = dplr.fit(X, y, model="linear", mechanism="objective", bounds=NUMBERS, eps=1.0)
-    with pytest.raises(dplr.ModelFileError):
+    with pytest.raises(dplr.model_file.ModelFileError):
         dplr.load_model(forgery(est, tmp_path / "model.json", change))
 
 

@@ -62,7 +62,7 @@ def test_a_private_search_refuses_persons_and_weights_wherever_they_are_declared
 
 def test_persons_behind_random_features_are_not_ignored(entropy):
     bounds = dplr.Bounds({"a": (0, 1), "b": (0, 1)}, person="id")
-    rows = dplr.RandomFourierFeatures(5, bounds=bounds).transform(TABLE)
+    rows = dplr.preprocessing.RandomFourierFeatures(5, bounds=bounds).transform(TABLE)
     with pytest.raises(ValueError, match="`X` must have the column 'id'"):
         dplr.LogisticRegression(eps=1.0, mechanism="fm").fit(rows, Y)
     assert entropy.bytes == 0

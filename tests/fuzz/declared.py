@@ -70,7 +70,7 @@ class Moments:
         else:
             data = hashed(self.files[which], mutations.of_values(self.trees[which], rng, self.trees)[1])
         self.path.write_bytes(data)
-        outcome, moments = attempt(lambda: dplr.load_moments(self.path))
+        outcome, moments = attempt(lambda: dplr.load_model(self.path))
         if outcome == REFUSED:
             return outcome
         again = self.path.with_suffix(".again")

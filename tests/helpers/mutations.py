@@ -77,7 +77,7 @@ def models():
     abc = {"classes": ["a", "b", "c"], "bounds": pairs}
     of_persons = dplr.Bounds(NAMED, ("no", "yes"), person="id", rows_per_person=2, weight="w", weight_max=9.0)
     units = {"eps": 2.0, "mechanism": "fm", "bounds": of_persons}
-    features = dplr.RandomFourierFeatures(2, bounds=dplr.Bounds(FURTHER, target=(0, 2)))
+    features = dplr.preprocessing.RandomFourierFeatures(2, bounds=dplr.Bounds(FURTHER, target=(0, 2)))
     descent = dplr.NoisyGradientDescent(steps=3)
     moments = dplr.FunctionalMechanism(noise="gaussian")
     with warnings.catch_warnings(action="ignore"):
@@ -408,7 +408,7 @@ def mutate_models(count, seed=0):
 def judge_model(path, data, original, seed):
     try:
         est = dplr.load_model(path)
-    except dplr.ModelFileError as error:
+    except dplr.model_file.ModelFileError as error:
         text = str(error)
         fine = text.startswith(f"`{path}`: `") and "; got " in text and text.endswith((".", "dplr: upgrade."))
         return (REFUSED, None) if fine and len(text) < 2000 else (WRONG, f"message: {text[:500]}")

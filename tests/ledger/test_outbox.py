@@ -73,7 +73,7 @@ def test_a_model_that_no_file_holds_is_refused_before_anything_is_reserved(ledge
 
     def refuses(est):
         shown.append((est.coef_, est.intercept_, est.released_))
-        raise dplr.ModelFileError("no file holds it.")
+        raise dplr.model_file.ModelFileError("no file holds it.")
 
     with pytest.raises(ValueError, match=r"the model could not be kept: no file holds it. Nothing was spent."):
         fitted(ledger.keeping(refuses), mechanism)
@@ -94,7 +94,7 @@ def test_a_model_that_may_be_too_large_for_its_file_is_refused_before_anything_i
 def test_a_model_whose_numbers_no_file_holds_is_paid_for_and_given_to_its_user(ledger):
     def refuses(est):
         if est.coef_.any():
-            raise dplr.ModelFileError("no file holds it.")
+            raise dplr.model_file.ModelFileError("no file holds it.")
         return b""
 
     assert fitted(ledger.keeping(refuses)).coef_.any()

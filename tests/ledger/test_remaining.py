@@ -304,7 +304,8 @@ def test_what_is_left_is_never_rounded_up_in_words(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "says", [Ledger.spent, Ledger.remaining, Ledger.price, Ledger.reserve, Ledger.kept, dplr.Plan.cost, BudgetExceeded]
+    "says",
+    [Ledger.spent, Ledger.remaining, Ledger.price, Ledger.reserve, Ledger.kept, dplr.results.Plan.cost, BudgetExceeded],
 )
 def test_what_fits_that_failed_leave_of_a_budget_is_not_called_a_public_fact(says):
     """A fit that fails on its rows gives its eps back: what is left then tells that it failed."""

@@ -88,7 +88,7 @@ def changed(path, *pairs):
     for old, new in pairs:
         assert old in text
         text = text.replace(old, new)
-    with pytest.raises(dplr.ModelFileError) as refused:
+    with pytest.raises(dplr.model_file.ModelFileError) as refused:
         _decode(_FILE.text(parse(text.encode())["model"]))
     return str(refused.value)
 

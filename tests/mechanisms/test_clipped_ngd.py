@@ -297,7 +297,7 @@ def claim(model):
 @pytest.mark.parametrize(("ranges", "change"), [("auto", forbid), ("auto", hide), ("off", claim)])
 def test_files_that_do_not_say_what_was_clipped_are_refused(ranges, change, tmp_path):
     path = forgery(fit(*table(500), mechanism=ngd(ranges)), tmp_path / "model.json", change)
-    with pytest.raises(dplr.ModelFileError, match="numbers are clipped where they are, and only there"):
+    with pytest.raises(dplr.model_file.ModelFileError, match="numbers are clipped where they are, and only there"):
         dplr.load_model(path)
 
 
@@ -308,7 +308,7 @@ def forget(model):
 
 def test_a_file_without_the_number_of_records_is_refused(tmp_path):
     est = fit(*table(500), neighbouring="add_remove", n_rows=500)
-    with pytest.raises(dplr.ModelFileError, match=r"must be about the blocks.*records"):
+    with pytest.raises(dplr.model_file.ModelFileError, match=r"must be about the blocks.*records"):
         dplr.load_model(forgery(est, tmp_path / "model.json", forget))
 
 

@@ -306,5 +306,5 @@ def test_a_file_of_before_keeps_its_word(mechanism):
 
 @pytest.mark.parametrize("mechanism", ["fm"])
 def test_a_mechanism_that_always_was_exact_has_no_such_file(mechanism):
-    with pytest.raises(dplr.ModelFileError, match="arithmetic` must be integer"):
+    with pytest.raises(dplr.model_file.ModelFileError, match="arithmetic` must be integer"):
         read_as_before(mechanism)

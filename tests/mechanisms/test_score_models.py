@@ -169,7 +169,7 @@ def test_a_ridge_pulls_counts_to_the_rate_at_zero():
 
 
 def test_only_losses_of_the_lemmas_have_scores_whatever_they_are_called():
-    steep = dplr.smoothed_hinge(0.25)
+    steep = dplr.losses.smoothed_hinge(0.25)
     for loss in (LOGISTIC, POISSON, poisson(0, 8), poisson(5, 9, 0.3), huber_residual(0.3), smooth_huber(0.3)):
         assert has_score(loss)
     for loss in (
@@ -178,7 +178,7 @@ def test_only_losses_of_the_lemmas_have_scores_whatever_they_are_called():
     ):  # fmt: skip
         assert not has_score(loss)
     with pytest.raises(ValueError, match="Those are built in"):
-        dplr.margin_loss(lambda v: v, lambda v: v, lambda v: v, name="smooth_huber")
+        dplr.losses.margin_loss(lambda v: v, lambda v: v, lambda v: v, name="smooth_huber")
 
 
 def test_the_curve_of_a_fit_is_measured_in_widths_of_its_huber_loss():

@@ -48,7 +48,7 @@ def rewritten(path, change):
 
 
 def refusal(path):
-    with pytest.raises(dplr.ModelFileError) as caught:
+    with pytest.raises(dplr.model_file.ModelFileError) as caught:
         dplr.load_model(path)
     text = str(caught.value)
     assert isinstance(caught.value, ValueError)
@@ -446,7 +446,7 @@ def test_only_fitted_models_are_saved(fitted, tmp_path):
 def test_parameters_that_were_changed_since_the_fit_are_refused(name, value, tmp_path):
     X = rows_of(mutations.models()[0])
     est = dplr.fit(X, X[:, 0] > 0.5, eps=2.0).set_params(**{name: value})
-    with pytest.raises(dplr.ModelFileError, match="as its fit left it"):
+    with pytest.raises(dplr.model_file.ModelFileError, match="as its fit left it"):
         dplr.save_model(est, path_of(tmp_path))
     assert not list(tmp_path.iterdir())
 
@@ -455,7 +455,7 @@ def test_numbers_that_are_not_finite_are_refused(tmp_path):
     X = rows_of(mutations.models()[0])
     est = dplr.fit(X, X[:, 0] > 0.5, eps=2.0)
     est.coef_[0, 0] = math.nan
-    with pytest.raises(dplr.ModelFileError, match="finite"):
+    with pytest.raises(dplr.model_file.ModelFileError, match="finite"):
         dplr.save_model(est, path_of(tmp_path))
 
 
@@ -527,7 +527,7 @@ def test_a_reader_never_sees_half_a_file(fitted, tmp_path):
 
 def test_more_numbers_than_a_file_may_hold_are_refused_when_saving(fitted, tmp_path, monkeypatch):
     monkeypatch.setattr(model_file, "MOST_BYTES", 1000)
-    with pytest.raises(dplr.ModelFileError, match="must fit into"):
+    with pytest.raises(dplr.model_file.ModelFileError, match="must fit into"):
         dplr.save_model(fitted[0], path_of(tmp_path))
 
 

@@ -74,7 +74,7 @@ CONTRADICTIONS = [
 
 @pytest.mark.parametrize(("changes", "message"), CONTRADICTIONS)
 def test_a_unit_that_contradicts_the_file_is_refused(model, tmp_path, changes, message):
-    with pytest.raises(dplr.ModelFileError, match=message):
+    with pytest.raises(dplr.model_file.ModelFileError, match=message):
         loaded(edited(model, *changes), tmp_path)
 
 
@@ -82,7 +82,7 @@ def test_a_unit_that_contradicts_the_file_is_refused(model, tmp_path, changes, m
 def test_a_statement_about_persons_counts_persons(model, tmp_path, word):
     facts = [fact.replace("number of persons", f"number of {word}") for fact in model["statement"]["assumptions"]]
     assert facts != model["statement"]["assumptions"]
-    with pytest.raises(dplr.ModelFileError, match="must count persons: the number of persons = "):
+    with pytest.raises(dplr.model_file.ModelFileError, match="must count persons: the number of persons = "):
         loaded(edited(model, ("statement.assumptions", facts)), tmp_path)
 
 

@@ -216,8 +216,8 @@ def test_a_mutated_file_of_moments_that_the_schema_refuses_is_refused(tmp_path):
         path.write_text(json.dumps(whole))
         if fault("moments-file.schema.json", whole):
             refused += 1
-            with pytest.raises(dplr.ModelFileError):
-                dplr.load_moments(path)
+            with pytest.raises(dplr.model_file.ModelFileError):
+                dplr.load_model(path)
     assert refused > 60
 
 
@@ -272,7 +272,7 @@ def test_a_mutated_model_of_moments_that_the_schema_refuses_is_refused(tmp_path)
         path.write_text(json.dumps(whole))
         if fault("moment-model-file.schema.json", whole):
             refused += 1
-            with pytest.raises(dplr.ModelFileError):
+            with pytest.raises(dplr.model_file.ModelFileError):
                 dplr.load_model(path)
     assert refused > 60
 

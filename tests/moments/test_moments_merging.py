@@ -92,7 +92,7 @@ def test_what_does_not_fit_together_is_refused(which, tmp_path):
     other = {"bounds": BOUNDS, "eps": 1.0}
     if which == "release":
         a.save(tmp_path / "a.json")
-        parts, said = (a + b, dplr.load_moments(tmp_path / "a.json")), "must not be merged with itself"
+        parts, said = (a + b, dplr.load_model(tmp_path / "a.json")), "must not be merged with itself"
     elif which == "merged":
         parts, said = (a + b, b + c), "must not be merged with itself"
     elif which == "name":

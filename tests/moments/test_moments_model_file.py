@@ -53,7 +53,7 @@ def test_a_model_reads_back_with_its_numbers_intervals_and_predictions(released,
     model = question(released)
     model.save(tmp_path / "m.json")
     back = dplr.load_model(tmp_path / "m.json")
-    assert isinstance(back, dplr.MomentModel)
+    assert isinstance(back, dplr.results.MomentModel)
     assert back.named_coef_ == model.named_coef_
     assert (back.intercept_, back.target_name_, back.ridge_) == (model.intercept_, model.target_name_, model.ridge_)
     assert back.conf_int() == model.conf_int()
@@ -105,5 +105,5 @@ def test_a_forged_file_is_refused(released, tmp_path, change, said):
     change(whole["model"])
     whole["sha256"] = digest(whole["model"])
     (tmp_path / "m.json").write_text(json.dumps(whole))
-    with pytest.raises(dplr.ModelFileError, match=said):
+    with pytest.raises(dplr.model_file.ModelFileError, match=said):
         dplr.load_model(tmp_path / "m.json")

@@ -200,6 +200,6 @@ def test_the_command(tmp_path, monkeypatch):
     for ending in ("tex", "csv", "html", "json", "txt"):
         result = CliRunner().invoke(main, ["moments", "describe", "m.json", "-o", f"t.{ending}"])
         assert result.exit_code == 0, result.output
-    assert pathlib.Path("t.tex").read_text() == dplr.load_moments("m.json").describe().to_latex()
+    assert pathlib.Path("t.tex").read_text() == dplr.load_model("m.json").describe().to_latex()
     assert CliRunner().invoke(main, ["moments", "describe", "m.json", "-o", "t.xyz"]).exit_code != 0
     assert CliRunner().invoke(main, ["moments", "describe", "none.json"]).exit_code != 0

@@ -22,7 +22,7 @@ from planned_facts import facts_of
 
 BOUNDS = dplr.Bounds({"age": (18, 99), "hours": (0, 80), "work": {"levels": ["a", "b"]}}, target=("no", "yes"))
 NUMBER = dplr.Bounds({"age": (18, 99), "hours": (0, 80)}, target=(0, 1000))
-FEW = dplr.Assumptions(tables=2, fits=2)
+FEW = dplr.planner.Assumptions(tables=2, fits=2)
 
 
 def curve_of(bounds=BOUNDS, **options):
@@ -112,14 +112,14 @@ def test_the_error_falls_with_eps_towards_that_without_privacy(bounds, model):
 
 
 def test_the_error_without_a_model_is_that_of_the_most_frequent_label():
-    (point,) = curve_of(mechanism="fm", assume=dplr.Assumptions(tables=2, positive=0.2)).points
+    (point,) = curve_of(mechanism="fm", assume=dplr.planner.Assumptions(tables=2, positive=0.2)).points
     assert point.baseline == pytest.approx(0.2, abs=0.01)
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_the_noise_on_coefficients_is_that_of_output_perturbation_in_the_users_units():
     """The one mechanism that adds its noise to the coefficients themselves: there it is known exactly."""
-    assume = dplr.Assumptions(tables=2, fits=300)
+    assume = dplr.planner.Assumptions(tables=2, fits=300)
     (point,) = curve_of(dplr.Bounds([(18, 99), (0, 8)], target=(0, 1)), mechanism="output", assume=assume).points
     X = np.column_stack([np.linspace(18, 99, 800), np.linspace(0, 8, 800)])
     bounds = dplr.Bounds([(18, 99), (0, 8)])
@@ -171,7 +171,7 @@ def test_simulated_fits_have_the_plan_that_they_stand_for(bounds, options, monke
 
 def test_a_seed_makes_a_curve_that_can_be_made_again():
     first, again, other = (
-        curve_of(mechanism="fm", assume=dplr.Assumptions(tables=2, seed=seed)).points for seed in (0, 0, 5)
+        curve_of(mechanism="fm", assume=dplr.planner.Assumptions(tables=2, seed=seed)).points for seed in (0, 0, 5)
     )
     assert first == again
     assert first[0].error != other[0].error
@@ -187,7 +187,7 @@ def test_a_sample_is_what_tables_are_drawn_from():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"age": rng.uniform(18, 99, 300), "hours": rng.uniform(0, 80, 300), "work": ["a", "b"] * 150})
     y = np.where(X["age"] > 60, "yes", "no")
-    curve = curve_of(mechanism="objective", assume=dplr.Assumptions(sample=(X, y), tables=2))
+    curve = curve_of(mechanism="objective", assume=dplr.planner.Assumptions(sample=(X, y), tables=2))
     assert curve.points[0].non_private < 0.05
     assert "300 public rows" in curve.assumptions[0]
 
@@ -199,7 +199,9 @@ def test_public_rows_are_split_between_the_start_and_the_tables():
     bounds = dplr.Bounds([(0, 1), (0, 1)], target=(0, 1))
     curve = curve_of(bounds, mechanism="objective", eps=[0.02], public=(X, y))
     assert "100 public rows" in curve.assumptions[0]
-    alone = curve_of(bounds, mechanism="objective", eps=[0.02], assume=dplr.Assumptions(sample=(X, y), tables=2))
+    alone = curve_of(
+        bounds, mechanism="objective", eps=[0.02], assume=dplr.planner.Assumptions(sample=(X, y), tables=2)
+    )
     assert curve.points[0].error < alone.points[0].error  # it starts from what public rows teach
 
 
@@ -230,7 +232,7 @@ def test_usual_values_stand_beside_the_one_that_is_asked_for():
 
 
 def test_large_tables_are_stood_for_by_smaller_ones_and_it_is_said():
-    curve = curve_of(mechanism="fm", n_rows=[500, 2000], assume=dplr.Assumptions(tables=2, rows=600))
+    curve = curve_of(mechanism="fm", n_rows=[500, 2000], assume=dplr.planner.Assumptions(tables=2, rows=600))
     assert [point.simulated_rows for point in curve.points] == [500, 600]
     assert "2000+" in str(curve)
     assert "simulated with 600 rows" in str(curve)
@@ -288,14 +290,14 @@ def test_what_breaks_a_rule_is_refused_by_name(options, said):
 )
 def test_assumptions_outside_their_range_are_refused_by_name(assume, error, said):
     with pytest.raises(error, match=said):
-        dplr.Assumptions(**assume)
+        dplr.planner.Assumptions(**assume)
 
 
 def test_what_only_a_simulation_uses_is_refused_elsewhere():
     for name, value in (("assume", FEW), ("progress", True)):
         with pytest.raises(TypeError, match=f"`{name}` is no parameter of plan\\."):
             dplr.plan(n_rows=10, n_features=1, eps=1.0, **{name: value})
-    with pytest.raises(TypeError, match=r"`assume` must be a dplr.Assumptions"):
+    with pytest.raises(TypeError, match=r"`assume` must be a dplr.planner.Assumptions"):
         curve_of(assume={"signal": 0.1})
 
 

@@ -14,7 +14,7 @@ from dplr.planner.points import all_silent
 
 BOUNDS = dplr.Bounds({"age": (18, 99), "work": {"levels": ["a", "b", "c"]}}, target=(0.0, 100.0))
 FACTS = {"bounds": BOUNDS, "model": "linear", "mechanism": "fm"}
-ASSUME = dplr.Assumptions(tables=2, fits=2)
+ASSUME = dplr.planner.Assumptions(tables=2, fits=2)
 FEW = replace(ASSUME, fits=1)
 
 
@@ -137,7 +137,7 @@ def test_the_fewest_rows_for_a_width_meet_it_and_little_less_does_not():
 def test_coefficients_that_will_be_unsaid_are_named():
     bounds, assume = (
         dplr.Bounds({"age": (18, 99)}, target=(0.0, 100.0)),
-        dplr.Assumptions(tables=2, spread={"age": 0.001}),
+        dplr.planner.Assumptions(tables=2, spread={"age": 0.001}),
     )
     plan = planned(bounds=bounds, n_rows=20_000, eps=1.0, delta=1e-6, assume=assume)
     assert plan.points[0].silent == ("age", "(intercept)")
@@ -165,7 +165,7 @@ def test_coefficients_that_will_be_unsaid_are_named():
 def test_what_breaks_a_rule_is_refused_by_name(options, error, said):
     ask = dplr.plan_target if "interval" in options else planned
     with pytest.raises(error, match=said):
-        ask(**FACTS | options, assume=dplr.Assumptions(tables=2, rows=3000))
+        ask(**FACTS | options, assume=dplr.planner.Assumptions(tables=2, rows=3000))
 
 
 RACES = ["w", "b", "x", "y", "z"]
@@ -175,7 +175,7 @@ MERGED = {"other": ["x", "y", "z"]}
 
 def of_races(shares=None, eps=1.0, **declared):
     bounds = dplr.Bounds({"age": (18, 99), "race": {"levels": RACES, **declared}}, target=(0.0, 100.0))
-    assume = dplr.Assumptions(tables=2, fits=1, shares=shares)
+    assume = dplr.planner.Assumptions(tables=2, fits=1, shares=shares)
     return planned(bounds=bounds, assume=assume, n_rows=20_000, eps=eps, delta=1e-6)
 
 
@@ -198,7 +198,7 @@ def test_a_plan_says_what_merging_silent_levels_buys_and_so_it_is_with_them_merg
 def test_silent_levels_are_merged_with_the_values_of_groups_and_what_is_missing():
     race = {"levels": RACES, "merge": {"yz": ["y", "z"]}, "missing": "z"}
     facts = public_facts(bounds=dplr.Bounds({"race": race}, target=(0.0, 1.0)), model="linear")
-    assume = dplr.Assumptions(shares={"race": [0.8, 0.192, 0.005, 0.003]})
+    assume = dplr.planner.Assumptions(shares={"race": [0.8, 0.192, 0.005, 0.003]})
     silent = ("race=x", "race=yz")
     merged, assumed, names = merging(facts, assume, laws_of(facts.bounds.columns, ["race"], assume), silent)
     expected = {"levels": RACES, "merge": {"x or yz": ["x", "y", "z"]}, "missing": "x or yz"}
@@ -206,7 +206,7 @@ def test_silent_levels_are_merged_with_the_values_of_groups_and_what_is_missing(
     assert names == ["race=x or yz"]
     assert assumed.shares["race"] == pytest.approx({"w": 0.8, "b": 0.192, "x or yz": 0.008})
     assert merging(facts, assume, (), ("race=yz",)) is None
-    assert merging(facts, dplr.Assumptions(), (), silent) is None
+    assert merging(facts, dplr.planner.Assumptions(), (), silent) is None
 
 
 def test_a_least_share_is_that_of_every_level_but_the_first_and_merged_levels_have_its_multiple():

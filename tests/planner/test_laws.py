@@ -22,7 +22,7 @@ BOUNDS = dplr.Bounds(NAMED, target=(0, 10))
 
 
 def population(bounds=BOUNDS, **assume):
-    return MadeUp(bounds.columns, len(bounds.columns), 0, (0.0, 10.0), dplr.Assumptions(**assume), bounds.names)
+    return MadeUp(bounds.columns, len(bounds.columns), 0, (0.0, 10.0), dplr.planner.Assumptions(**assume), bounds.names)
 
 
 def drawn(**assume):
@@ -120,9 +120,9 @@ def test_what_breaks_a_rule_is_refused_by_name(assume, said):
 
 def test_assumptions_of_another_type_and_without_bounds_are_refused():
     with pytest.raises(TypeError, match="`shares` must be a mapping"):
-        dplr.Assumptions(shares=[0.1])
+        dplr.planner.Assumptions(shares=[0.1])
     with pytest.raises(ValueError, match="are of declared columns"):
-        dplr.plan_curve(n_rows=500, n_features=2, eps=[1.0], assume=dplr.Assumptions(spread={"age": 0.1}))
+        dplr.plan_curve(n_rows=500, n_features=2, eps=[1.0], assume=dplr.planner.Assumptions(spread={"age": 0.1}))
 
 
 def test_a_rare_level_and_a_narrow_number_have_wider_planned_intervals():
@@ -131,7 +131,7 @@ def test_a_rare_level_and_a_narrow_number_have_wider_planned_intervals():
     def widths(**assume):
         curve = dplr.plan_curve(
             bounds=bounds, model="linear", mechanism="fm", eps=1.0, n_rows=20_000, intervals=True,
-            assume=dplr.Assumptions(tables=2, **assume),
+            assume=dplr.planner.Assumptions(tables=2, **assume),
         )  # fmt: skip
         return {coef.name: coef for coef in curve.points[0].intervals}
 

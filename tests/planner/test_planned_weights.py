@@ -18,7 +18,7 @@ def distance(**options):
 
 
 def test_a_maximum_far_above_the_mean_weight_costs_what_fewer_rows_cost():
-    guess = dplr.Assumptions(mean_weight=100, tables=4, fits=4)
+    guess = dplr.planner.Assumptions(mean_weight=100, tables=4, fits=4)
     tight, curve = distance(bounds=dplr.Bounds(None, weight_max=100), assume=guess)
     loose, _ = distance(bounds=dplr.Bounds(None, weight_max=1000), assume=guess)
     assert loose > 2 * tight
@@ -26,7 +26,7 @@ def test_a_maximum_far_above_the_mean_weight_costs_what_fewer_rows_cost():
 
 
 def test_without_a_mean_weight_half_of_the_maximum_is_assumed():
-    _, curve = distance(bounds=dplr.Bounds(None, weight_max=10), assume=dplr.Assumptions(tables=2))
+    _, curve = distance(bounds=dplr.Bounds(None, weight_max=10), assume=dplr.planner.Assumptions(tables=2))
     assert "every row has the weight 5, of at most 10" in curve.assumptions
 
 
@@ -38,7 +38,7 @@ def test_persons_of_a_plan_are_simulated_as_persons(monkeypatch):
         return seen[-1]
 
     monkeypatch.setattr(simulation, "raw_rows", recorded)
-    _, curve = distance(person="id", assume=dplr.Assumptions(tables=2))
+    _, curve = distance(person="id", assume=dplr.planner.Assumptions(tables=2))
     assert "every person has one row, which counts whole" in curve.assumptions
     assert all(np.array_equal(data.ids, np.arange(4000)) for data in seen)
     assert seen
@@ -46,9 +46,9 @@ def test_persons_of_a_plan_are_simulated_as_persons(monkeypatch):
 
 def test_a_mean_weight_must_be_positive():
     with pytest.raises(ValueError, match=r"`mean_weight` must be .*positive"):
-        dplr.Assumptions(mean_weight=0)
+        dplr.planner.Assumptions(mean_weight=0)
 
 
 def test_no_weight_is_simulated_where_none_is_planned():
-    _, curve = distance(assume=dplr.Assumptions(tables=2, mean_weight=3))
+    _, curve = distance(assume=dplr.planner.Assumptions(tables=2, mean_weight=3))
     assert not any("weight" in fact for fact in curve.assumptions)

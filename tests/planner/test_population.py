@@ -27,7 +27,7 @@ BOUNDS = dplr.Bounds(EVERY, target=("no", "yes"), products=PRODUCTS)
 
 
 def made_up(bounds=BOUNDS, classes=2, target=(-1.0, 1.0), **assume):
-    return MadeUp(bounds.columns, len(bounds.columns), classes, target, dplr.Assumptions(**assume))
+    return MadeUp(bounds.columns, len(bounds.columns), classes, target, dplr.planner.Assumptions(**assume))
 
 
 def table(n=300):
@@ -78,7 +78,7 @@ def test_numbers_are_triangular_on_the_scale_of_the_model():
 
 
 def test_no_bounds_mean_rows_of_the_unit_ball():
-    people = MadeUp(None, 3, 0, (-1.0, 1.0), dplr.Assumptions())
+    people = MadeUp(None, 3, 0, (-1.0, 1.0), dplr.planner.Assumptions())
     (X, y), _ = people.table(0, 5000, 10)
     norms = np.linalg.norm(X, axis=1)
     assert norms.max() <= 1
@@ -192,7 +192,7 @@ def test_made_up_rows_are_said_to_be_so():
 @pytest.mark.parametrize(("target_spread", "mean"), [(None, 2.5), (0.1, 0.6 * 4.0)])
 def test_counts_are_poisson_with_the_mean_and_the_share_that_are_assumed(target_spread, mean):
     bounds = dplr.Bounds({"age": (0, 1), "size": (0, 1)}, target=(3, 23))
-    assume = dplr.Assumptions(signal=0.4, target_spread=target_spread)
+    assume = dplr.planner.Assumptions(signal=0.4, target_spread=target_spread)
     made = MadeUp(bounds.columns, 2, 0, (3.0, 23.0), assume, ("age", "size"), counts=True)
     (_, y), _ = made.table(0, 200_000, 1)
     assert set(np.unique(y)) <= set(range(3, 24))

@@ -113,13 +113,13 @@ def test_an_advice_says_in_numbers_what_would_make_lines_speak():
 def test_flags_are_what_is_declared_as_one():
     rates = dplr.Bounds({"share": (0.0, 1.0), "male": (0, 1), "old": (False, True)}, target=(0.0, 1.0))
     facts = dplr.plan_curve(bounds=rates, n_rows=20_000, eps=1.0, model="linear", aim="coefficients", intervals=True,
-                            assume=dplr.Assumptions(tables=2, fits=1)).assumptions  # fmt: skip
+                            assume=dplr.planner.Assumptions(tables=2, fits=1)).assumptions  # fmt: skip
     assert "flags have these shares of 1: male 0.1, old 0.1" in facts
     assert "numbers have a deviation of 3% of their bounds, around the middle" in facts
     assert "where columns fill their bounds, flags have these shares of 1: male 0.333, old 0.333" in facts
     with pytest.raises(ValueError, match="`shares` must name flags"):
         dplr.plan_curve(
-            bounds=rates, n_rows=900, eps=1.0, model="linear", assume=dplr.Assumptions(shares={"share": 0.2})
+            bounds=rates, n_rows=900, eps=1.0, model="linear", assume=dplr.planner.Assumptions(shares={"share": 0.2})
         )
 
 

@@ -8,7 +8,7 @@ import dplr
 from dplr.planner.target import Probe, _from
 
 BOUNDS = dplr.Bounds({"age": (18, 99), "hours": (0, 80)}, target=("no", "yes"))
-FEW = dplr.Assumptions(tables=2, fits=2, rows=3000)
+FEW = dplr.planner.Assumptions(tables=2, fits=2, rows=3000)
 
 
 def answer(**options):

@@ -77,7 +77,7 @@ def test_a_table_names_the_setting_that_cannot_say_and_every_assumption_once():
 
 
 def test_the_widths_of_small_tables_say_that_they_stand_for_larger_ones():
-    small = dplr.Assumptions(tables=2, fits=2, rows=1000)
+    small = dplr.planner.Assumptions(tables=2, fits=2, rows=1000)
     said = "tables of 1,000 rows stand for 5,000, so the intervals will be narrower"
     for n_rows, there in ((5000, True), (1000, False)):
         curve = dplr.plan_curve(**FACTS, n_rows=n_rows, eps=2.0, assume=small, intervals=True)
@@ -85,6 +85,6 @@ def test_the_widths_of_small_tables_say_that_they_stand_for_larger_ones():
 
 
 def test_a_delta_that_is_too_large_for_one_of_several_numbers_of_rows_is_refused():
-    small = dplr.Assumptions(tables=2, fits=2, rows=100)
+    small = dplr.planner.Assumptions(tables=2, fits=2, rows=100)
     with pytest.raises(ValueError, match="`delta` must be below 1/n"):
         dplr.plan_curve(**FACTS, n_rows=[50, 5000], eps=2.0, delta=0.01, assume=small, intervals=True)

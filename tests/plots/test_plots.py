@@ -340,7 +340,7 @@ def test_no_gaussian_release_is_guessed_better_than_the_best_guess(eps, delta):
 
 
 def test_a_curve_is_drawn_with_one_colour_for_each_mechanism():
-    assume = dplr.Assumptions(tables=2)
+    assume = dplr.planner.Assumptions(tables=2)
     options = {"n_rows": [300, 900], "n_features": 2, "eps": [0.5, 2.0], "assume": assume}
     curve = dplr.plan_curve(delta=[0.0, 1e-6], **options)
     colours = {}

@@ -71,7 +71,7 @@ def test_a_model_file_cannot_drop_it_from_one_of_two_statements(tmp_path):
     with pytest.warns(dplr.PrivacyWarning, match="learned from the private rows"):
         est = make_pipeline(StandardScaler(), model).fit(X, y)[-1]
     est.privacy_ = dataclasses.replace(est.privacy_, uncovered=())
-    with pytest.raises(dplr.ModelFileError, match="must be of the same release"):
+    with pytest.raises(dplr.model_file.ModelFileError, match="must be of the same release"):
         dplr.save_model(est, tmp_path / "model.json")
 
 

@@ -122,7 +122,7 @@ def test_constants_that_are_not_given_are_found():
 def test_wrong_constants_and_functions_are_refused_with_the_margin(change, message):
     functions = {"value": logistic_value, "slope": logistic_slope, "curvature": logistic_curvature}
     with pytest.raises(ValueError, match=message):
-        dplr.margin_loss(**(functions | change))
+        dplr.losses.margin_loss(**(functions | change))
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_wrong_constants_and_functions_are_refused_with_the_margin(change, messa
 def test_what_is_no_function_of_margins_is_refused(change, message):
     functions = {"value": logistic_value, "slope": logistic_slope, "curvature": logistic_curvature}
     with pytest.raises(TypeError, match=message):
-        dplr.margin_loss(**(functions | change))
+        dplr.losses.margin_loss(**(functions | change))
 
 
 def test_a_corner_between_knots_is_charged_at_what_the_kernel_has():
@@ -146,7 +146,7 @@ def test_a_corner_between_knots_is_charged_at_what_the_kernel_has():
         return np.where(r > 1 / 300, 1.0, -1.0)
 
     with pytest.raises(ValueError, match="`curvature` must be the derivative of slope; it is not near 0"):
-        dplr.residual_loss(np.abs, slope, lambda r: 0 * r, smoothness=1.0)
+        dplr.losses.residual_loss(np.abs, slope, lambda r: 0 * r, smoothness=1.0)
 
 
 # What sees a record
@@ -162,7 +162,7 @@ def test_the_functions_are_called_before_any_fit_and_never_again():
 
         return called
 
-    loss = dplr.margin_loss(*map(spy, (logistic_value, logistic_slope, logistic_curvature)))
+    loss = dplr.losses.margin_loss(*map(spy, (logistic_value, logistic_slope, logistic_curvature)))
     assert len(calls) == 3
     for places in calls:
         assert_array_equal(places, np.arange(-4096, 4097) / 256)
@@ -246,7 +246,7 @@ def test_every_model_is_planned_fitted_saved_and_read(kind, mechanism, tmp_path)
     if kind == "own residual":
         model = own_log_cosh()
     if kind == "own margin":
-        y, bounds, model = y > 0, dplr.Bounds([(0, 10)] * 2), dplr.smoothed_hinge(0.3)
+        y, bounds, model = y > 0, dplr.Bounds([(0, 10)] * 2), dplr.losses.smoothed_hinge(0.3)
     facts = {"eps": 3.0, "delta": 1e-6 * (mechanism == "ngd"), "model": model, "mechanism": mechanism, "bounds": bounds}
     est = dplr.fit(X, y, **facts)
     assert est.score(X, y) > 0.5
@@ -296,10 +296,10 @@ def tampered(path, change):
 def test_a_file_with_a_broken_loss_is_refused(change, message, tmp_path):
     X, y = square_well()
     est = dplr.fit(
-        X, y > 0, model=dplr.smoothed_hinge(0.3), mechanism="output", eps=1.0, bounds=dplr.Bounds([(0, 10)] * 2)
+        X, y > 0, model=dplr.losses.smoothed_hinge(0.3), mechanism="output", eps=1.0, bounds=dplr.Bounds([(0, 10)] * 2)
     )
     dplr.save_model(est, tmp_path / "model.json")
-    with pytest.raises(dplr.ModelFileError, match=message):
+    with pytest.raises(dplr.model_file.ModelFileError, match=message):
         dplr.load_model(tampered(tmp_path / "model.json", change))
 
 
@@ -400,7 +400,7 @@ def cosh_curvature(r):
 
 TWINS = {
     "own logistic": (own_logistic(), Twin(logistic_slope, logistic_curvature, "margin")),
-    "smoothed hinge": (dplr.smoothed_hinge(0.5), Twin(hinge_slope, hinge_curvature, "margin")),
+    "smoothed hinge": (dplr.losses.smoothed_hinge(0.5), Twin(hinge_slope, hinge_curvature, "margin")),
     "log cosh": (own_log_cosh(0.2), Twin(lambda r: 0.2 * np.tanh(r / 0.2), cosh_curvature, "residual")),
     "poisson": (poisson(0.0, 8.0), Twin(rate_slope, rate_curvature, "family")),
 }
@@ -480,7 +480,7 @@ def test_output_perturbation_of_numbers_says_that_it_minimises_a_huber_loss():
 def test_no_loss_with_knots_claims_more_than_they_say(claim):
     said = "as the knots say|none of logistic|without further claims|letters, digits|at most 512|between 2.-100"
     with pytest.raises(ValueError, match=said):
-        dataclasses.replace(dplr.smoothed_hinge(0.5), **claim)
+        dataclasses.replace(dplr.losses.smoothed_hinge(0.5), **claim)
 
 
 def test_corners_on_which_newton_s_method_ended_nowhere_are_refused():
@@ -500,7 +500,7 @@ def test_a_tail_comes_to_its_end_slowly():
     def curvature(v):
         return 1 / (2 + np.exp(v / temperature) + np.exp(-v / temperature)) / temperature
 
-    loss = dplr.margin_loss(
+    loss = dplr.losses.margin_loss(
         lambda v: temperature * np.logaddexp(0, -v / temperature), slope, curvature, reach=250, smoothness=1 / 120
     )
     assert loss.smoothness <= 1 / 120 * (1 + 1e-6)
@@ -509,7 +509,7 @@ def test_a_tail_comes_to_its_end_slowly():
 
 
 def test_plan_and_check_take_the_losses_that_fit_takes():
-    forged = dplr.Loss("logistic", classification=True, lipschitz=0.01, smoothness=0.01)
+    forged = dplr.losses.Loss("logistic", classification=True, lipschitz=0.01, smoothness=0.01)
     X, y = square_well(100)
     bounds = dplr.Bounds([(0, 10)] * 2)
     for call in (
@@ -519,7 +519,7 @@ def test_plan_and_check_take_the_losses_that_fit_takes():
     ):
         with pytest.raises(ValueError, match="`model` must be the name of a model, or a loss of a user's own"):
             call()
-    assert not dplr.check(X, y > 0, bounds=bounds, model=dplr.smoothed_hinge()).refused
+    assert not dplr.check(X, y > 0, bounds=bounds, model=dplr.losses.smoothed_hinge()).refused
     counts = dplr.Bounds([(0, 10)] * 2, target=(-9, -1))
     assert any("0 <= lower < upper" in said for said in dplr.check(X, y, bounds=counts, model="poisson").refused)
 
@@ -545,7 +545,7 @@ def test_own_losses_are_exported(classes):
     X, _ = square_well()
     y = np.digitize(X[:, 0], [3, 7][: classes - 1])
     est = dplr.MarginClassifier(
-        loss=dplr.smoothed_hinge(),
+        loss=dplr.losses.smoothed_hinge(),
         eps=math.inf,
         mechanism="none",
         classes=range(classes),

@@ -79,7 +79,7 @@ def test_few_records_lie_beyond_each_bound(outside):
 
 
 def test_no_printed_share_is_below_0():
-    column = dplr.LearnedColumn("age", "number", 18.0, 99.0, outside=-0.018, outside_noise=0.01)
+    column = dplr.results.LearnedColumn("age", "number", 18.0, 99.0, outside=-0.018, outside_noise=0.01)
     assert str(column) == "age: 18 to 99 (0.0 % of the records outside, +- 1.0 % by noise)"
 
 

@@ -26,7 +26,7 @@ class Audit:
 
     Attributes
     ----------
-    statement : dplr.PrivacyStatement
+    statement : dplr.privacy.PrivacyStatement
         The claim, of a fit to made-up rows.
     n_rows : int
         Records, or persons, of each made-up table.

@@ -51,7 +51,7 @@ class DPME(TableModel):
         Names of the columns of `coef_`.
     classes_ : ndarray of shape (2,)
         The labels, with ``model="logistic"``.
-    privacy_ : dplr.PrivacyStatement
+    privacy_ : dplr.privacy.PrivacyStatement
         The statement of the release.
     released_ : dict of str to sequence
         ``"cells"``, positions of the cells with a positive noisy count in the table, the target's axis fastest, and
@@ -139,7 +139,7 @@ class FilterPriority(TableModel):
         Names of the columns of `coef_`.
     classes_ : ndarray of shape (2,)
         The labels, with ``model="logistic"``.
-    privacy_ : dplr.PrivacyStatement
+    privacy_ : dplr.privacy.PrivacyStatement
         The statement of the release.
     released_ : dict of str to sequence
         ``"cells"``, positions of the sampled cells in the table, Python's integers where there are 2^62 cells or more;

@@ -105,7 +105,7 @@ class Bounds:
     See Also
     --------
     dplr.check : Compare data with their bounds.
-    dplr.BoundsEncoder : See the columns that bounds make.
+    dplr.preprocessing.BoundsEncoder : See the columns that bounds make.
 
     Notes
     -----

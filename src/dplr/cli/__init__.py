@@ -75,7 +75,7 @@ def main() -> None:
       3    a file is wrong, or in use by others: data, bounds, model or ledger
       4    the ledger has not enough left; nothing was spent
       130  interrupted
-    DPLR_DEBUG=1 shows where an error comes from.
+    DPLR_DEBUG=1 shows where an error comes from; dplr --versions, what to add to the report of a fault.
     """
 
 

@@ -112,7 +112,7 @@ def several(options: dict[str, Any], intervals: bool) -> dict[str, Any]:
 
 
 def assumed(options: dict[str, Any], bounds: Bounds) -> dict[str, Any]:
-    """Parameters of `dplr.Assumptions`, without a sample."""
+    """Parameters of `dplr.planner.Assumptions`, without a sample."""
     names = ("signal", "positive", "tables", "seed", "target_spread")
     guesses = {name: options[name] for name in names if options[name] is not None}
     declared = dict(zip(bounds.names or (), bounds.columns, strict=False))
@@ -148,7 +148,7 @@ def simulated(
 
     guesses = assumed(options, facts["bounds"])
     with blamed(USAGE):
-        facts = {**facts, "assume": dplr.Assumptions(sample=sample, **guesses)}
+        facts = {**facts, "assume": dplr.planner.Assumptions(sample=sample, **guesses)}
         if {"error", "interval", "width"} & {*target}:
             click.echo(visible(str(dplr.plan_target(**facts, **target))))
             return

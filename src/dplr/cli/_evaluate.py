@@ -71,11 +71,12 @@ def evaluate(
     ledger = payer(ledger_path, label, share)
     held = keeping(ledger)
     import dplr
+    from dplr.model_file.file import MODELS, load
 
     with told():
         with unspent():
             with blamed(FILE):
-                est = dplr.load_model(model)
+                est = load(model, *MODELS)
             with blamed(USAGE):
                 name = _target(est, target)
                 kinds = _kinds(est, name, person)

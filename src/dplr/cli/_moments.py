@@ -151,11 +151,11 @@ def merge(files: tuple[str, ...], output: str, overwrite: bool, quiet: bool) -> 
     party only: nobody but the parties can know, and the statement says so.
     """
     check_model_output(output, overwrite, files, moments=True)
-    import dplr
+    from dplr.model_file.file import MOMENTS, load
 
     with told():
         with blamed(FILE):
-            first, *rest = (dplr.load_moments(path) for path in files)
+            first, *rest = (load(path, MOMENTS) for path in files)
         with blamed(USAGE):
             merged = first.merge(*rest)
         with blamed(FILE):
@@ -220,11 +220,11 @@ def fit(
         check_output(output, overwrite, (file,))
     if model_file is not None:
         check_output(model_file, overwrite, (file, output))
-    import dplr
+    from dplr.model_file.file import MOMENTS, load
 
     with told():
         with blamed(FILE):
-            released = dplr.load_moments(file)
+            released = load(file, MOMENTS)
         with blamed(USAGE):
             names = _listed(columns, released.columns)
             model = _model(released, target, of_level, names, {"l2": _ridge(l2), "variances": variances})
@@ -256,11 +256,11 @@ def describe(file: str, full: bool, level: float, output: str | None, overwrite:
     if output is not None:
         check_ending(output)
         check_output(output, overwrite, (file,))
-    import dplr
+    from dplr.model_file.file import MOMENTS, load
 
     with told():
         with blamed(FILE):
-            released = dplr.load_moments(file)
+            released = load(file, MOMENTS)
         table = released.describe(level=level)
     show(table, output, full, quiet)
 

@@ -51,11 +51,11 @@ def predict(
     if output != "-":
         _check_ending(output)
         check_output(output, overwrite, (model, data))
-    import dplr
+    from dplr.model_file.file import MODELS, load
 
     with told():
         with blamed(FILE):
-            est = dplr.load_model(model)
+            est = load(model, *MODELS)
             kinds = kinds_of(est)
         with blamed(USAGE):
             _check_request(est, proba, keep)
@@ -74,10 +74,9 @@ def predict(
 
 
 def kinds_of(est: Any) -> dict[str, Kind]:
-    """The kind of each column of the model."""
-    import dplr
+    from dplr.moments.model import MomentModel
 
-    if isinstance(est, dplr.MomentModel):
+    if isinstance(est, MomentModel):
         kinds = feature_kinds(est.released.bounds)
         return {name: kinds[name] for name in est.feature_names_in_}
     features = est.features_

@@ -25,11 +25,11 @@ def report(model: str, output: str, overwrite: bool, title: str, quiet: bool) ->
     and runs no script. Needs the extra `plots`.
     """
     check_output(output, overwrite, (model,))
-    import dplr
+    from dplr.model_file.file import MODELS, load
 
     with told():
         with blamed(FILE):
-            est = dplr.load_model(model)
+            est = load(model, *MODELS)
         with blamed(USAGE):
             from dplr.report import report_html
 

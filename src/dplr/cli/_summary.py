@@ -69,12 +69,12 @@ def summary(
     if output is not None:
         check_ending(output)
         check_output(output, overwrite, (model,))
-    import dplr
+    from dplr.model_file.file import MODELS, load
     from dplr.summary.render import FIRST
 
     with told():
         with blamed(FILE):
-            est = dplr.load_model(model)
+            est = load(model, *MODELS)
         if statement:
             click.echo(visible(str(est.privacy_)))
             return

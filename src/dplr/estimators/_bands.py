@@ -103,7 +103,7 @@ class Banded:
 
         See Also
         --------
-        dplr.Summary : `odds_ratios` of it are the other way to read log odds.
+        dplr.results.Summary : `odds_ratios` of it are the other way to read log odds.
 
         Examples
         --------

@@ -30,12 +30,10 @@ def estimator(kind: type[T]) -> type[T]:
 
 
 def limits_of(kind: Any) -> dict[str, tuple[float, float]]:
-    """The options that are numbers, each with its least and largest value."""
     return {each.name: each.metadata["limits"] for each in fields(kind) if "limits" in each.metadata}
 
 
 def width_of(model: Any) -> float:
-    """The option `width` of the model, checked against its limits."""
     value, (least, largest) = real_number("width", model.width), limits_of(model)["width"]
     if not least <= value <= largest:
         raise ValueError(sentence("width", f"must be between {least:g} and {largest:g}", value))

@@ -15,12 +15,12 @@ from dplr._kit.validation import sentence
 from dplr.bounds.columns import Pair
 from dplr.bounds.declared import Bounds, BoundsLike, as_bounds, codebook_of
 from dplr.bounds.layout import Layout
-from dplr.estimators._html import NotebookView
+from dplr.estimators._html import TransformerView
 from dplr.estimators._values import named
 from dplr.rows import as_table, predictors
 
 
-class BoundsEncoder(NotebookView, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class BoundsEncoder(TransformerView, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Encode, transform and clip rows as a model with these bounds sees them.
 
     There is one column per number, level, bin or mark, then those of products, in the order of `coef_`. It is for
@@ -42,13 +42,13 @@ class BoundsEncoder(NotebookView, TransformerMixin, BaseEstimator):  # type: ign
     See Also
     --------
     dplr.LogisticRegression.to_sklearn : Make a pipeline of a fitted model with its own steps.
-    dplr.RandomFourierFeatures : Make features of a kernel.
+    dplr.preprocessing.RandomFourierFeatures : Make features of a kernel.
 
     Examples
     --------
     >>> import dplr, pandas as pd
     >>> bounds = dplr.Bounds({"age": (18, 99), "work": {"levels": ["none", "some"], "missing": "indicator"}})
-    >>> encoder = dplr.BoundsEncoder(bounds)
+    >>> encoder = dplr.preprocessing.BoundsEncoder(bounds)
     >>> encoder.get_feature_names_out().tolist()
     ['age', 'work=none', 'work=some', 'work is missing']
     >>> encoder.transform(pd.DataFrame({"work": ["some", None], "age": [40, 120]}))

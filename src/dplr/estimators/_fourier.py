@@ -15,7 +15,7 @@ from dplr._kit.keywords import suggests
 from dplr._kit.validation import sentence
 from dplr.bounds.declared import Bounds, BoundsLike, as_bounds
 from dplr.bounds.fourier import FourierMap, check_parameters, scaled
-from dplr.estimators._html import NotebookView
+from dplr.estimators._html import TransformerView
 from dplr.estimators._values import named
 from dplr.rows import as_table, encoded
 
@@ -84,7 +84,7 @@ def declared(bounds: Bounds | None, features: FourierMap | None) -> Bounds | Non
     return features.bounds
 
 
-class RandomFourierFeatures(NotebookView, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class RandomFourierFeatures(TransformerView, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Cosines and sines of random projections: a linear model of them is one of a kernel.
 
     Every row becomes ``(cos(w_k.x), sin(w_k.x)) / sqrt(n_components)`` for `n_components` frequencies w_k that are
@@ -134,7 +134,7 @@ class RandomFourierFeatures(NotebookView, TransformerMixin, BaseEstimator):  # t
     See Also
     --------
     dplr.LogisticRegression : Fit a model of the features; ``est.features_`` is then this transformer.
-    dplr.BoundsEncoder : See the columns that bounds make.
+    dplr.preprocessing.BoundsEncoder : See the columns that bounds make.
 
     Examples
     --------
@@ -142,7 +142,7 @@ class RandomFourierFeatures(NotebookView, TransformerMixin, BaseEstimator):  # t
     >>> from sklearn.pipeline import make_pipeline
     >>> X = np.random.default_rng(0).uniform(-1, 1, (5000, 2))
     >>> inside = (X**2).sum(axis=1) < 0.5
-    >>> features = dplr.RandomFourierFeatures(50, kernel="gaussian", bandwidth=0.7)
+    >>> features = dplr.preprocessing.RandomFourierFeatures(50, kernel="gaussian", bandwidth=0.7)
     >>> model = make_pipeline(features, dplr.LogisticRegression(eps=1.0, mechanism="objective")).fit(X, inside)
     >>> model.score(X, inside) > 0.9
     True

@@ -30,6 +30,10 @@ class NotebookView:
             return str(super()._html_repr())  # type: ignore[misc]
 
 
+class TransformerView(NotebookView):
+    _doc_link_template = DOCUMENTATION + "reference/api/dplr.preprocessing.{estimator_name}.html"
+
+
 def privacy_note(estimator: Any) -> str:
     """The statement of a fitted estimator, or what a fit would spend. Names of columns and labels are escaped."""
     scores = markup.paragraph(SCORES)

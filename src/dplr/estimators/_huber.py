@@ -36,7 +36,7 @@ class HuberRegressor(PrivateRegressor):
     See Also
     --------
     dplr.LinearRegression : Fit with the squared loss.
-    dplr.residual_loss : Make a loss of one's own.
+    dplr.losses.residual_loss : Make a loss of one's own.
 
     Examples
     --------

@@ -44,7 +44,7 @@ class MarginClassifier(PrivateClassifier):
 
     See Also
     --------
-    dplr.margin_loss : Make a loss of the margin.
+    dplr.losses.margin_loss : Make a loss of the margin.
     dplr.HuberSVC : Classify with the Huber hinge.
     dplr.ResidualRegressor : Fit numbers with a loss of one's own.
 
@@ -53,7 +53,7 @@ class MarginClassifier(PrivateClassifier):
     >>> import numpy as np, dplr
     >>> X = np.random.default_rng(0).uniform(0, 10, (5000, 2))
     >>> bounds = dplr.Bounds([(0, 10), (0, 10)])
-    >>> est = dplr.MarginClassifier(loss=dplr.smoothed_hinge(0.5), eps=1.0, bounds=bounds)
+    >>> est = dplr.MarginClassifier(loss=dplr.losses.smoothed_hinge(0.5), eps=1.0, bounds=bounds)
     >>> est.fit(X, X[:, 0] > X[:, 1]).score(X, X[:, 0] > X[:, 1]) > 0.9
     True
     """
@@ -65,6 +65,6 @@ class MarginClassifier(PrivateClassifier):
     def _loss(self) -> Loss:
         loss = self.loss
         if not isinstance(loss, Loss) or loss.knots is None or loss.knots.form != "margin":
-            remedy = "Make one with dplr.margin_loss."
+            remedy = "Make one with dplr.losses.margin_loss."
             raise TypeError(sentence("loss", "must be a loss of the margin", loss, remedy))
         return loss

@@ -24,14 +24,10 @@ class Options(FitFacts, total=False):
 
 
 class FitOptions(Options, total=False):
-    """Keywords of `fit`, without `model`."""
-
     eps: Required[float]
     holdout: float | None
 
 
 class ManyOptions(Options, total=False):
-    """Keywords of `fit_many`, without `model`."""
-
     eps: Required[Sequence[float]]
     repeats: int

@@ -15,8 +15,6 @@ from dplr.rows import NUMERIC, OBJECTS, Target
 
 
 class PrivateRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore[misc]
-    """A linear model of numbers."""
-
     _plain = "LinearRegression"
 
     def fit(self, X: Any, y: Any, *, sample_weight: Any = None, person: Any = None, **refused: Any) -> Self:

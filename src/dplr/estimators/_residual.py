@@ -33,7 +33,7 @@ class ResidualRegressor(PrivateRegressor):
 
     See Also
     --------
-    dplr.residual_loss : Make a loss of the residual.
+    dplr.losses.residual_loss : Make a loss of the residual.
     dplr.HuberRegressor : Fit with the Huber loss.
     dplr.MarginClassifier : Classify with a loss of one's own.
 
@@ -45,7 +45,7 @@ class ResidualRegressor(PrivateRegressor):
     ...     return np.sqrt(0.01 + r**2) / 10
     >>> def slope(r):
     ...     return r / np.sqrt(0.01 + r**2) / 10
-    >>> loss = dplr.residual_loss(value, slope, lambda r: 0.001 * (0.01 + r**2) ** -1.5, name="pseudo Huber")
+    >>> loss = dplr.losses.residual_loss(value, slope, lambda r: 0.001 * (0.01 + r**2) ** -1.5, name="pseudo Huber")
     >>> bounds = dplr.Bounds([(0, 10)], target=(0, 10))
     >>> dplr.ResidualRegressor(loss=loss, eps=1.0, bounds=bounds).fit(X, X[:, 0]).score(X, X[:, 0]) > 0.9
     True
@@ -57,6 +57,6 @@ class ResidualRegressor(PrivateRegressor):
     def _loss(self) -> Loss:
         loss = self.loss
         if not isinstance(loss, Loss) or loss.knots is None or loss.knots.form != "residual":
-            remedy = "Make one with dplr.residual_loss."
+            remedy = "Make one with dplr.losses.residual_loss."
             raise TypeError(sentence("loss", "must be a loss of the residual", loss, remedy))
         return loss

@@ -46,7 +46,7 @@ class HuberSVC(PrivateClassifier):
     See Also
     --------
     dplr.LogisticRegression : Classify with probabilities.
-    dplr.smoothed_hinge : Make a hinge with another rounding.
+    dplr.losses.smoothed_hinge : Make a hinge with another rounding.
 
     Examples
     --------

@@ -10,11 +10,11 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dplr.bounds.scaling import in_unit_ball
-from dplr.estimators._html import NotebookView
+from dplr.estimators._html import TransformerView
 from dplr.estimators._values import named
 
 
-class UnitBall(NotebookView, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class UnitBall(TransformerView, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Project rows onto the unit ball, as a fit without bounds counts them.
 
     It is the first step of `to_sklearn()` where no bounds are declared. It learns the names of the columns and nothing
@@ -26,12 +26,12 @@ class UnitBall(NotebookView, OneToOneFeatureMixin, TransformerMixin, BaseEstimat
 
     See Also
     --------
-    dplr.BoundsEncoder : Encode and clip rows as bounds say.
+    dplr.preprocessing.BoundsEncoder : Encode and clip rows as bounds say.
 
     Examples
     --------
     >>> import dplr
-    >>> dplr.UnitBall().fit_transform([[3.0, 4.0], [0.3, 0.4]])
+    >>> dplr.preprocessing.UnitBall().fit_transform([[3.0, 4.0], [0.3, 0.4]])
     array([[0.6, 0.8],
            [0.3, 0.4]])
     """

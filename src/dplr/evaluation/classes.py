@@ -26,7 +26,7 @@ class ClassEvaluation(Evaluation):
         With `edges` between the cells of the probability of the decision; empty for a model that gives decisions alone.
     released_ : mapping of str to ndarray
         Noisy numbers of each block. It cannot be changed.
-    privacy_ : dplr.PrivacyStatement
+    privacy_ : dplr.privacy.PrivacyStatement
         The statement of the release.
     n_rows : int or None
         Public number of records or persons, or a declared reference; None for neither.

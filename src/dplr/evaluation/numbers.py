@@ -22,7 +22,7 @@ class NumberEvaluation(Evaluation):
         With `low`, `high` and `edges`, which lie between the cells of the error, as fractions of high - low.
     released_ : mapping of str to ndarray
         Noisy numbers of each block. It cannot be changed.
-    privacy_ : dplr.PrivacyStatement
+    privacy_ : dplr.privacy.PrivacyStatement
         The statement of the release.
     n_rows : int or None
         Public number of records or persons, or a declared reference; None for neither.

@@ -182,7 +182,7 @@ class PairEvaluation(Evaluation):
         The public cells.
     released_ : mapping of str to ndarray
         Noisy numbers of each block. It cannot be changed.
-    privacy_ : dplr.PrivacyStatement
+    privacy_ : dplr.privacy.PrivacyStatement
         The statement of the release.
     n_rows : int or None
         Public number of records or persons, or a declared reference; None for neither.

@@ -125,7 +125,7 @@ class ScoreTest:
     Examples
     --------
     >>> import dplr
-    >>> dplr.ScoreTest(4.0, 1, 0.0455, "not zero").p_value
+    >>> dplr.results.ScoreTest(4.0, 1, 0.0455, "not zero").p_value
     0.0455
     """
 

@@ -177,7 +177,7 @@ class Account:
 
         Parameters
         ----------
-        *statements : dplr.PrivacyStatement or dplr.Plan
+        *statements : dplr.privacy.PrivacyStatement or dplr.results.Plan
             Statements of the releases, or plans that have one.
         fits : int, default=1
             How many releases of each of them.

@@ -89,7 +89,7 @@ class Allotment:
 
         Parameters
         ----------
-        *statements : dplr.PrivacyStatement or dplr.Plan
+        *statements : dplr.privacy.PrivacyStatement or dplr.results.Plan
             Statements of the releases to come.
 
         Returns

@@ -232,7 +232,7 @@ class Ledger(Recovery):
 
         Parameters
         ----------
-        *statements : dplr.PrivacyStatement or dplr.Plan
+        *statements : dplr.privacy.PrivacyStatement or dplr.results.Plan
             Statements of the releases to come, or plans that have one.
 
         Returns
@@ -269,7 +269,7 @@ class Ledger(Recovery):
 
         Parameters
         ----------
-        *statements : dplr.PrivacyStatement or dplr.Plan
+        *statements : dplr.privacy.PrivacyStatement or dplr.results.Plan
             Statements of the releases to come, or plans that have one.
         fits : int
             How many fits of each of them.

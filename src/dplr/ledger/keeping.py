@@ -61,7 +61,7 @@ class Keeping:
 
         Parameters
         ----------
-        *statements : dplr.PrivacyStatement
+        *statements : dplr.privacy.PrivacyStatement
             Statements of the releases to come.
 
         Returns

@@ -279,7 +279,7 @@ class Price:
     See Also
     --------
     dplr.Ledger.price : The price of statements.
-    dplr.Plan.cost : The price of a plan.
+    dplr.results.Plan.cost : The price of a plan.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The mechanisms: one folder each, with its description, a frozen spec with plan() and run(), and its proof.
+"""The mechanisms: one folder each, with its description, a frozen spec with plan() and run(), and its proof. Private.
 
 A new one is a folder and two lines here: an import for type checkers, and its place in `SHORTHANDS`. Nothing
 registers itself.

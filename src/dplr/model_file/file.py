@@ -24,8 +24,11 @@ VERSION = 1
 """Newest version of the format, which this package writes. It reads all versions up to this one."""
 
 _FILE = Envelope(FORMAT, VERSION, "model", "model file")
-_MOMENT_MODELS = "dplr.moments.recipe"
-MOMENTS = Envelope("dplr moment model", 1, "model", "file of a model of moments")
+MOMENTS = Envelope("dplr moments", 1, "moments", "file of moments")
+MOMENT_MODEL = Envelope("dplr moment model", 1, "model", "file of a model of moments")
+MODELS = (_FILE, MOMENT_MODEL)
+# The room of moments stands above this one: it is loaded by its name, where a file asks for it.
+_HOMES = {_FILE: __name__, MOMENTS: "dplr.moments.file", MOMENT_MODEL: "dplr.moments.recipe"}
 
 
 def save_model(est: Any, path: str | os.PathLike[str]) -> None:
@@ -131,19 +134,19 @@ def encode_model(est: Any) -> bytes:
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
-    """Read a model file: the fitted estimator that was saved.
+    """Read a model file, or a file of moments: what was saved.
 
     Parameters
     ----------
     path : path-like
-        A file that `save_model` or `MomentModel.save` wrote.
+        A file that `save_model`, `MomentModel.save` or `ReleasedMoments.save` wrote.
 
     Returns
     -------
-    fitted estimator of dplr, or dplr.MomentModel
+    fitted estimator of dplr, dplr.results.MomentModel or dplr.results.ReleasedMoments
         An estimator of the same class, with the same coefficients, statement, `released_` and `history_`, bit for bit.
         A model of the functional mechanism can be `refit`. The parameters `ledger`, `public` and `rng` are None: they
-        are not in the file, so give them anew before another `fit`.
+        are not in the file, so give them anew before another `fit`. Moments have the same numbers and statements.
 
     Raises
     ------
@@ -171,24 +174,25 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         ...
     dplr.model_file.ModelFileError: `...model.json`: `format` must be "dplr model"; got None. This is not a model file.
     """
+    return load(path, *MODELS, MOMENTS)
+
+
+def load(path: str | os.PathLike[str], *formats: Envelope) -> Any:
+    """What a file of one of these formats holds; the first of them refuses any other."""
     try:
         data = read_bytes(path)
-        if MOMENTS.begins(data):
-            # The room of moments stands above this one: it is loaded by its name, where a file asks for it.
-            return import_module(_MOMENT_MODELS).decoded(data)
-        return _decode(data)
+        return import_module(_HOMES[next((each for each in formats if each.begins(data)), formats[0])]).decoded(data)
     except ModelFileError as error:
         raise ModelFileError(f"`{os.fspath(path)!s}`: {error}") from None
 
 
 def _encode(est: Any) -> bytes:
-    """The text of the file, read back and compared before anything is written."""
-    try:
+    try:  # it is read back and compared before anything is written
         values = values_of(est)
         data = _FILE.text(values)
         if len(data) > MOST_BYTES:
             refuse("released_", f"must fit into {MOST_BYTES >> 20} MiB", f"{len(data) >> 20} MiB", "Use fewer columns.")
-        _check_same(est, _decode(data))
+        _check_same(est, decoded(data))
     except (ValueError, TypeError, AttributeError) as error:
         raise ModelFileError(
             f"`est` must be as its fit left it, of finite numbers and of labels that are text or numbers; got: {error}"
@@ -196,7 +200,7 @@ def _encode(est: Any) -> bytes:
     return data
 
 
-def _decode(data: bytes) -> Any:
+def decoded(data: bytes) -> Any:
     """The head and the hash first, then every field, then whether anything was left unread."""
     fields, text = _FILE.fields(data)
     est = estimator_of(fields)
@@ -207,23 +211,15 @@ def _decode(data: bytes) -> Any:
 
 def _check_same(est: Any, read: Any) -> None:
     """Refuse an estimator whose fit had other facts than those that follow from its file."""
+    pairs = [(each._record, each._record.prep) for each in (est, read)]
     ours, theirs = (
-        (record.mechanism, record.plan.statement, record.plan.problem.loss, record.prep.geometry, *_made_of(record))
-        for record in (est._record, read._record)
+        (record.mechanism, record.plan.statement, record.plan.problem.loss, prep.geometry, prep.layout, record.features)
+        for record, prep in pairs
     )
-    arrays = [
-        (getattr(est._record.prep, name), getattr(read._record.prep, name))
-        for name in ("shift", "scale", "low", "high")
-    ]
-    if ours != theirs or not all(np.array_equal(our_array, their_array) for our_array, their_array in arrays):
+    arrays = [[getattr(prep, name) for _, prep in pairs] for name in ("shift", "scale", "low", "high")]
+    if ours != theirs or not all(np.array_equal(*both) for both in arrays):
         refuse("est", "must have the bounds and parameters of its fit", "others", "They were changed since.")
 
 
-def _made_of(record: Any) -> tuple[Any, ...]:
-    """How rows come about."""
-    return record.prep.layout, record.features
-
-
 def check_replaceable(target: str) -> None:
-    """A model file and an empty file may be replaced; nothing else, such as the data or the ledger."""
     _FILE.check_replaceable(target)

@@ -32,7 +32,7 @@ class ModelFileError(ValueError):
     >>> _ = path.write_text('{"format": "dplr model", "version": 2}')
     >>> try:
     ...     dplr.load_model(path)
-    ... except dplr.ModelFileError as error:
+    ... except dplr.model_file.ModelFileError as error:
     ...     print(str(error).partition(": ")[2])
     `version` must be at most 1; got 2. The file is of a newer dplr: upgrade.
     """

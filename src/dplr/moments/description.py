@@ -118,13 +118,13 @@ class MomentTable:
 
     See Also
     --------
-    dplr.ReleasedMoments.describe : Makes one.
-    dplr.Summary : The table of a regression.
+    dplr.results.ReleasedMoments.describe : Makes one.
+    dplr.results.Summary : The table of a regression.
 
     Examples
     --------
     >>> import dplr
-    >>> print(dplr.MomentTable((), (), 0.95, {"n": "10"}, (), ()).to_csv().strip())
+    >>> print(dplr.results.MomentTable((), (), 0.95, {"n": "10"}, (), ()).to_csv().strip())
     part,name,second,lower,upper,estimate,low,high
     """
 

@@ -15,11 +15,11 @@ from dplr.bounds.declared import MAX_FEATURES, Bounds
 from dplr.bounds.layout import Layout
 from dplr.fitting.planning import rows_sentence
 from dplr.model_file.bounds import read_bounds, write_bounds
-from dplr.model_file.envelope import Envelope, read_bytes
+from dplr.model_file.file import MOMENTS
 from dplr.model_file.readers import anything, either, integer, list_of, table, text
 from dplr.model_file.released import PART, read_blocks, write_part
 from dplr.model_file.statement import read_statement, write_statement
-from dplr.model_file.strict_json import MOST_BYTES, ModelFileError, canonical, digest, refuse
+from dplr.model_file.strict_json import MOST_BYTES, canonical, digest, refuse
 from dplr.moments import ABOUT
 from dplr.moments.law import cells, covers
 from dplr.moments.merging import check_different
@@ -28,9 +28,7 @@ from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.geometry import Geometry
 
-FORMAT, VERSION = "dplr moments", 1
-
-_FILE = Envelope(FORMAT, VERSION, "moments", "file of moments")
+_FILE = MOMENTS
 _DIGITS = 64
 _PARTY = table(
     {
@@ -50,52 +48,6 @@ _FIELDS = table(
 )
 
 
-def load_moments(path: str | os.PathLike[str]) -> ReleasedMoments:
-    """Read released moments from a file that `ReleasedMoments.save` wrote.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-
-    Returns
-    -------
-    dplr.ReleasedMoments
-        With the same numbers and statements, bit for bit.
-
-    Raises
-    ------
-    ModelFileError
-        The file is damaged, breaks a rule of the format, or was written by a newer version; nothing was made of it.
-    OSError
-        There is no such file, or it cannot be read.
-
-    Privacy
-    -------
-    Reads released numbers and public facts. The hash shows damage, not forgery: take a statement as seriously as where
-    the file came from.
-
-    See Also
-    --------
-    dplr.ReleasedMoments.save : Writes the file.
-
-    Examples
-    --------
-    >>> import dplr, pathlib, tempfile
-    >>> path = pathlib.Path(tempfile.mkdtemp(), "m.json")
-    >>> _ = path.write_text("{}")
-    >>> try:
-    ...     dplr.load_moments(path)
-    ... except dplr.ModelFileError as error:
-    ...     print(str(error).partition(": ")[2])
-    `format` must be "dplr moments"; got None. This is not a file of moments.
-    """
-    try:
-        return _decode(read_bytes(path))
-    except ModelFileError as error:
-        raise ModelFileError(f"`{os.fspath(path)!s}`: {error}") from None
-
-
 def save(released: ReleasedMoments, path: str | os.PathLike[str]) -> None:
     """Write a file, which is read back and compared before it appears."""
     target = os.path.realpath(checked_name("path", path))
@@ -103,7 +55,7 @@ def save(released: ReleasedMoments, path: str | os.PathLike[str]) -> None:
     data = text_of(released)
     if len(data) > MOST_BYTES:
         refuse("released", f"must fit into {MOST_BYTES >> 20} MiB", f"{len(data) >> 20} MiB", "Use fewer columns.")
-    _decode(data)
+    decoded(data)
     write_whole(target, data)
 
 
@@ -147,7 +99,7 @@ def values_of(released: ReleasedMoments) -> dict[str, Any]:
     }
 
 
-def _decode(data: bytes) -> ReleasedMoments:
+def decoded(data: bytes) -> ReleasedMoments:
     """The head and the hash first, then the fields."""
     return released_of(*_FILE.fields(data))
 

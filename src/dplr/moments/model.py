@@ -47,7 +47,7 @@ class MomentModel(Inference, HasCurves):
 
     Parameters
     ----------
-    released : dplr.ReleasedMoments
+    released : dplr.results.ReleasedMoments
         Where the model comes from.
     target : object
         The column or level that it is about, as `regress` and `probability` look it up.
@@ -77,7 +77,7 @@ class MomentModel(Inference, HasCurves):
         the noise drowns the variance.
     ridge_ : float
         Ridge on the scaled moments.
-    privacy_ : dplr.PrivacyStatement
+    privacy_ : dplr.privacy.PrivacyStatement
         The statement of the release: the model adds nothing to it.
     reading_ : object
         The noisy equation that estimates and intervals come from.
@@ -88,9 +88,9 @@ class MomentModel(Inference, HasCurves):
 
     See Also
     --------
-    dplr.ReleasedMoments.regress : Makes one for a number.
-    dplr.ReleasedMoments.probability : Makes one for a level.
-    dplr.Summary : The table of its coefficients.
+    dplr.results.ReleasedMoments.regress : Makes one for a number.
+    dplr.results.ReleasedMoments.probability : Makes one for a level.
+    dplr.results.Summary : The table of its coefficients.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class MomentModel(Inference, HasCurves):
     >>> X = np.random.default_rng(0).uniform(0, 10, (5000, 2))
     >>> released = dplr.release_moments(X, bounds=dplr.Bounds([(0, 10)] * 2), eps=float("inf"))
     >>> model = released.regress("column 1", ["column 0"])
-    >>> isinstance(model, dplr.MomentModel), model.coef_names_
+    >>> isinstance(model, dplr.results.MomentModel), model.coef_names_
     (True, ('column 0',))
     """
 
@@ -130,7 +130,7 @@ class MomentModel(Inference, HasCurves):
 
     @property
     def released(self) -> ReleasedMoments:
-        """The moments that the model comes from, a `dplr.ReleasedMoments`."""
+        """The moments that the model comes from, a `dplr.results.ReleasedMoments`."""
         return self._released
 
     @property

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dplr._kit.files import checked_name, write_whole
 from dplr.bounds.declared import MAX_FEATURES
-from dplr.model_file.file import MOMENTS
+from dplr.model_file.file import MOMENT_MODEL
 from dplr.model_file.readers import anything, list_of, table, text
 from dplr.model_file.strict_json import MOST_BYTES, canonical, refuse
 from dplr.moments.file import released_of, values_of
@@ -16,7 +16,7 @@ from dplr.moments.file import released_of, values_of
 if TYPE_CHECKING:
     from dplr.moments.model import MomentModel
 
-_FILE = MOMENTS
+_FILE = MOMENT_MODEL
 _FIELDS = table({"moments": anything, "recipe": anything})
 _RECIPE = table(
     {

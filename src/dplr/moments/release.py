@@ -88,7 +88,7 @@ def release_moments(
 
     Returns
     -------
-    dplr.ReleasedMoments
+    dplr.results.ReleasedMoments
         Public from now on: it can be saved, sent, merged with those of other parties, and fitted as often as you like.
 
     Raises
@@ -106,7 +106,7 @@ def release_moments(
 
     See Also
     --------
-    dplr.load_moments : Reads what was saved.
+    dplr.load_model : Reads what was saved.
     dplr.fit : One model, which may also be of labels.
 
     References

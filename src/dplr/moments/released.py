@@ -54,7 +54,7 @@ class Party:
 class ReleasedMoments:
     """Noisy second moments of all columns of a table, from which regressions come without further cost.
 
-    `dplr.release_moments` makes them, and `dplr.load_moments` reads them from a file.
+    `dplr.release_moments` makes them, and `dplr.load_model` reads them from a file.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class ReleasedMoments:
     See Also
     --------
     dplr.release_moments : Makes one from a table.
-    dplr.load_moments : Reads one from a file.
+    dplr.load_model : Reads one from a file.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class ReleasedMoments:
     >>> north = dplr.release_moments(X[:2000], bounds=dplr.Bounds([(0, 10)] * 3), eps=1.0, delta=1e-6, party="north")
     >>> south = dplr.release_moments(X[2000:], bounds=dplr.Bounds([(0, 10)] * 3), eps=1.0, delta=1e-6, party="south")
     >>> both = north + south
-    >>> isinstance(both, dplr.ReleasedMoments), both.n_rows, both.privacy_.eps
+    >>> isinstance(both, dplr.results.ReleasedMoments), both.n_rows, both.privacy_.eps
     (True, 5000, 1.0)
     >>> round(both.noise_sd["diagonal"] / north.noise_sd["diagonal"], 2)
     1.41
@@ -212,7 +212,7 @@ class ReleasedMoments:
 
         Returns
         -------
-        dplr.MomentModel
+        dplr.results.MomentModel
             With `coef_`, `intercept_`, `predict`, intervals, and the statement of this release.
 
         Raises
@@ -257,7 +257,7 @@ class ReleasedMoments:
 
         Returns
         -------
-        dplr.MomentModel
+        dplr.results.MomentModel
             Its coefficients say by how much the probability changes with a unit of a column.
 
         Raises
@@ -292,7 +292,7 @@ class ReleasedMoments:
 
         Returns
         -------
-        dplr.MomentTable
+        dplr.results.MomentTable
             Of numbers clipped to their declared bounds, in their units; of the shares of levels. Products are left out.
             Where the released numbers cannot say, because noise drowns a variance or a correlation lies outside of
             [-1, 1], it says so.
@@ -332,12 +332,12 @@ class ReleasedMoments:
 
         Parameters
         ----------
-        *others : dplr.ReleasedMoments
+        *others : dplr.results.ReleasedMoments
             Releases with equal bounds under the same relation. Each may have an eps, a delta and noise of its own.
 
         Returns
         -------
-        dplr.ReleasedMoments
+        dplr.results.ReleasedMoments
             The sum of all; its statement names the weakest promise.
 
         Raises
@@ -363,7 +363,7 @@ class ReleasedMoments:
         return merged([self, *others])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a file that `dplr.load_moments` reads back bit for bit; it may be published.
+        """Write a file that `dplr.load_model` reads back bit for bit; it may be published.
 
         Parameters
         ----------
@@ -388,7 +388,7 @@ class ReleasedMoments:
         >>> released = dplr.release_moments(X, bounds=dplr.Bounds([(0, 10)] * 2), eps=1.0)
         >>> path = pathlib.Path(tempfile.mkdtemp(), "m.json")
         >>> released.save(path)
-        >>> dplr.load_moments(path).privacy_ == released.privacy_
+        >>> dplr.load_model(path).privacy_ == released.privacy_
         True
         """
         from dplr.moments.file import save

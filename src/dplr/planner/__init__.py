@@ -76,7 +76,7 @@ def plan(
     bounds : dplr.Bounds, mapping, path or None, default=None
         Public bounds and levels of the columns. A target of more than two labels plans one model per label, each
         against the rest.
-    model : str or dplr.Loss, default="logistic"
+    model : str or dplr.losses.Loss, default="logistic"
         `"logistic"`, `"linear"`, `"svm"` or `"huber"` (each of width 0.5), `"poisson"`, or a loss, as in `fit`.
     mechanism : str or mechanism, default="auto"
         `"auto"`, a shorthand, or a spec of `dplr.mechanisms`.
@@ -87,7 +87,7 @@ def plan(
 
     Returns
     -------
-    dplr.Plan
+    dplr.results.Plan
         ``plan.statement`` is the statement that the fit will carry; ``print(plan)`` shows all of it.
 
     Raises
@@ -175,7 +175,7 @@ def plan_curve(
         without, and which may be unsaid; of narrow columns, and of columns that fill their bounds. `eps`, `n_rows` and
         `delta` then have no usual values beside them, ``mechanism="auto"`` stands for what a fit takes, and the
         mechanism must release what intervals need.
-    assume : dplr.Assumptions or None, default=None
+    assume : dplr.planner.Assumptions or None, default=None
         What a simulation assumes of the rows; None for the defaults of `Assumptions`.
     progress : bool, default=False
         Whether a bar shows how far the curve is.
@@ -257,7 +257,7 @@ def plan_target(
         Privacy loss, above 0, where the fewest rows are wanted.
     n_rows : int or None, default=None
         Number of records, or of persons with `person`, where the smallest eps is wanted.
-    assume : dplr.Assumptions or None, default=None
+    assume : dplr.planner.Assumptions or None, default=None
         What a simulation assumes of the rows; None for the defaults of `Assumptions`.
     **facts
         Public facts as in `dplr.plan_curve`.

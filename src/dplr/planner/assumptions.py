@@ -73,7 +73,7 @@ class Assumptions:
     Examples
     --------
     >>> import dplr
-    >>> dplr.Assumptions(signal=0.2, positive=0.1).signal
+    >>> dplr.planner.Assumptions(signal=0.2, positive=0.1).signal
     0.2
     """
 
@@ -126,6 +126,6 @@ def check_assumptions(assume: Any) -> Assumptions:
     if assume is None:
         return Assumptions()
     if not isinstance(assume, Assumptions):
-        remedy = "Such as dplr.Assumptions(signal=0.2)."
-        raise TypeError(sentence("assume", "must be a dplr.Assumptions", assume, remedy))
+        remedy = "Such as dplr.planner.Assumptions(signal=0.2)."
+        raise TypeError(sentence("assume", "must be a dplr.planner.Assumptions", assume, remedy))
     return assume

@@ -321,7 +321,7 @@ def _prepared(facts: PublicFacts, assume: Assumptions, narrow: bool) -> tuple[Bo
         start, rest = halves(read_sample(facts.public, facts, assume.seed, "public"))  # type: ignore[arg-type]
         return bounds, rest if sample is None else sample, start
     if sample is None:
-        remedy = "Give public rows that are like the private ones: assume=dplr.Assumptions(sample=(X, y))."
+        remedy = "Give public rows that are like the private ones: assume=dplr.planner.Assumptions(sample=(X, y))."
         rule = "must be rows and targets where a fit is simulated, as made-up rows know nothing of its coefficients"
         raise ValueError(sentence("public", rule, type(facts.public).__name__, remedy))
     public: Any = facts.public

@@ -55,7 +55,7 @@ def plot_coefficients(est: Any, ax: Axes | None = None, *, per: str = "unit", mo
 
     See Also
     --------
-    dplr.Summary : The coefficients as a table, with intervals.
+    dplr.results.Summary : The coefficients as a table, with intervals.
 
     Examples
     --------

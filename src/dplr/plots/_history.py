@@ -50,7 +50,7 @@ def plot_history(est: Any, ax: Axes | None = None, *, what: str = "gradients") -
 
     See Also
     --------
-    dplr.History : What is drawn.
+    dplr.results.History : What is drawn.
 
     Examples
     --------

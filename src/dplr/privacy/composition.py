@@ -151,7 +151,7 @@ def basic(statements: Iterable[Priced]) -> tuple[float, float]:
 
     Parameters
     ----------
-    statements : iterable of dplr.PrivacyStatement
+    statements : iterable of dplr.privacy.PrivacyStatement
         Statements of the releases, or anything with `eps`, `delta` and `guarantee`.
 
     Returns
@@ -193,7 +193,7 @@ def zcdp(statements: Iterable[Priced], delta: float) -> tuple[float, float]:
 
     Parameters
     ----------
-    statements : iterable of dplr.PrivacyStatement
+    statements : iterable of dplr.privacy.PrivacyStatement
         Statements of the releases, or anything with `eps`, `delta` and `guarantee`.
     delta : float
         What is added to what the factor exp(eps) of all together allows, in (0, 1).

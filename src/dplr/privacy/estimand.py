@@ -30,8 +30,8 @@ class Estimand(StrEnum):
 
     See Also
     --------
-    dplr.PrivacyStatement : Has that of `coef_`.
-    dplr.Summary : Has that of its lines.
+    dplr.privacy.PrivacyStatement : Has that of `coef_`.
+    dplr.results.Summary : Has that of its lines.
 
     Examples
     --------

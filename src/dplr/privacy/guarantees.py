@@ -107,7 +107,7 @@ class Gaussian:
 
     See Also
     --------
-    dplr.PrivacyStatement : Has the eps that mu implies at a delta.
+    dplr.privacy.PrivacyStatement : Has the eps that mu implies at a delta.
 
     References
     ----------

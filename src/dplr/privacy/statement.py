@@ -55,7 +55,7 @@ class Release:
 
     See Also
     --------
-    dplr.PrivacyStatement : Holds one of these for each block.
+    dplr.privacy.PrivacyStatement : Holds one of these for each block.
     dplr.privacy.Law : Lists the laws.
 
     Examples
@@ -170,7 +170,7 @@ class PrivacyStatement:
     --------
     >>> import dplr
     >>> statement = dplr.plan(n_rows=1000, n_features=2, eps=0.8, mechanism="fm").statement
-    >>> isinstance(statement, dplr.PrivacyStatement)
+    >>> isinstance(statement, dplr.privacy.PrivacyStatement)
     True
     >>> statement.guarantee
     Pure(eps=0.8)

@@ -59,7 +59,7 @@ class History:
     >>> X = np.random.default_rng(0).uniform(-0.5, 0.5, (1000, 2))
     >>> mechanism = dplr.NoisyGradientDescent(steps=5)
     >>> est = dplr.fit(X, X[:, 0] > 0, mechanism=mechanism, eps=1.0, delta=1e-6)
-    >>> isinstance(est.history_, dplr.History)
+    >>> isinstance(est.history_, dplr.results.History)
     True
     >>> est.history_.coefs.shape
     (6, 2)

@@ -74,14 +74,14 @@ class Loss:
 
     See Also
     --------
-    dplr.margin_loss : A loss of a margin, for labels.
-    dplr.residual_loss : A loss of a residual, for numbers.
-    dplr.smoothed_hinge : The hinge with a rounded corner.
+    dplr.losses.margin_loss : A loss of a margin, for labels.
+    dplr.losses.residual_loss : A loss of a residual, for numbers.
+    dplr.losses.smoothed_hinge : The hinge with a rounded corner.
 
     Examples
     --------
     >>> import dplr
-    >>> dplr.smoothed_hinge(0.25).smoothness
+    >>> dplr.losses.smoothed_hinge(0.25).smoothness
     4.0
     """
 
@@ -343,7 +343,7 @@ def own_form(loss: Loss) -> str:
     """The form of a loss of a user's own; ValueError for any other loss."""
     form = None if loss.knots is None else loss.knots.form
     if form not in ("margin", "residual"):
-        remedy = "Make one with dplr.margin_loss, dplr.residual_loss or dplr.smoothed_hinge."
+        remedy = "Make one with dplr.losses.margin_loss, dplr.losses.residual_loss or dplr.losses.smoothed_hinge."
         raise ValueError(sentence("model", "must be the name of a model, or a loss of a user's own", loss.name, remedy))
     return form
 

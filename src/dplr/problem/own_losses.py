@@ -51,7 +51,7 @@ def margin_loss(
 
     Returns
     -------
-    dplr.Loss
+    dplr.losses.Loss
         Convex, with a continuous slope that is linear between samples. **That loss is minimised**, and its constants
         are exact, so what the functions do between the samples cannot harm the guarantee.
 
@@ -71,7 +71,7 @@ def margin_loss(
     See Also
     --------
     dplr.MarginClassifier : A classifier with such a loss.
-    dplr.residual_loss : The same for numbers.
+    dplr.losses.residual_loss : The same for numbers.
 
     References
     ----------
@@ -86,7 +86,7 @@ def margin_loss(
     ...     return (v - 2) / np.sqrt(1 + (v - 2) ** 2) - 1
     >>> def curvature(v):
     ...     return (1 + (v - 2) ** 2) ** -1.5
-    >>> loss = dplr.margin_loss(value, slope, curvature, lipschitz=2.0, smoothness=1.0, reach=64)
+    >>> loss = dplr.losses.margin_loss(value, slope, curvature, lipschitz=2.0, smoothness=1.0, reach=64)
     >>> X = np.random.default_rng(0).uniform(-0.5, 0.5, (1000, 2))
     >>> est = dplr.fit(X, X[:, 0] > 0, model=loss, mechanism="objective", eps=1.0)
     >>> est.score(X, X[:, 0] > 0) > 0.8
@@ -122,7 +122,7 @@ def residual_loss(
 
     Returns
     -------
-    dplr.Loss
+    dplr.losses.Loss
         As in `margin_loss`.
 
     Raises
@@ -138,7 +138,7 @@ def residual_loss(
     See Also
     --------
     dplr.ResidualRegressor : A regression with such a loss.
-    dplr.margin_loss : The same for labels.
+    dplr.losses.margin_loss : The same for labels.
 
     References
     ----------
@@ -149,7 +149,7 @@ def residual_loss(
     >>> import numpy as np, dplr
     >>> def curvature(r):
     ...     return 1 / np.cosh(r / 0.1) ** 2
-    >>> loss = dplr.residual_loss(
+    >>> loss = dplr.losses.residual_loss(
     ...     lambda r: 0.01 * np.logaddexp(r / 0.1, -r / 0.1), lambda r: 0.1 * np.tanh(r / 0.1), curvature
     ... )
     >>> round(loss.lipschitz, 6), round(loss.smoothness, 2)
@@ -277,7 +277,7 @@ def smoothed_hinge(width: float = 0.5) -> Loss:
 
     Returns
     -------
-    dplr.Loss
+    dplr.losses.Loss
         With slopes of at most 1, and second derivatives of at most 1 / width.
 
     Raises
@@ -301,7 +301,7 @@ def smoothed_hinge(width: float = 0.5) -> Loss:
     Examples
     --------
     >>> import dplr
-    >>> loss = dplr.smoothed_hinge(0.5)
+    >>> loss = dplr.losses.smoothed_hinge(0.5)
     >>> loss.lipschitz, loss.smoothness
     (1.0, 2.0)
     """

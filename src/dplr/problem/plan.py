@@ -42,7 +42,7 @@ class Plan:
     ----------
     problem : object
         The public facts, as the mechanism has them; ``print(plan)`` shows them.
-    statement : dplr.PrivacyStatement
+    statement : dplr.privacy.PrivacyStatement
         The statement of the release to come.
     settings : object or None, default=None
         The settings of the algorithm: `ridge` and `tolerance` of mechanisms that minimise the regularised objective
@@ -64,7 +64,7 @@ class Plan:
     --------
     >>> import dplr
     >>> plan = dplr.plan(n_rows=1000, n_features=2, eps=0.8)
-    >>> isinstance(plan, dplr.Plan), plan.statement.eps
+    >>> isinstance(plan, dplr.results.Plan), plan.statement.eps
     (True, 0.8)
     >>> sorted(plan.released)
     ['coef']

@@ -121,7 +121,7 @@ class LearnedBounds:
         Name of the column that a model predicts; None for none.
     share : float
         Share of the records that may lie beyond each bound, as asked for.
-    privacy_ : dplr.PrivacyStatement
+    privacy_ : dplr.privacy.PrivacyStatement
         The promise of the release. Fits with these bounds cost their own eps besides.
 
     Privacy

@@ -85,7 +85,7 @@ def learn_bounds(
 
     Returns
     -------
-    dplr.LearnedBounds
+    dplr.results.LearnedBounds
         What was learned of each column, and bounds for fits. A column about which nothing can be said says so.
 
     Raises

@@ -57,7 +57,7 @@ class PredictionIntervals:
     Examples
     --------
     >>> import numpy as np, dplr
-    >>> bands = dplr.PredictionIntervals(np.array([1.0]), np.array([0.5]), np.array([1.5]), "mean", 0.95)
+    >>> bands = dplr.results.PredictionIntervals(np.array([1.0]), np.array([0.5]), np.array([1.5]), "mean", 0.95)
     >>> list(bands.to_frame())
     ['estimate', 'low', 'high']
     """

@@ -96,7 +96,7 @@ class ColumnStatistics:
     Examples
     --------
     >>> import dplr
-    >>> print(dplr.ColumnStatistics("variance inflation", (), 0.95, "Of no column."))
+    >>> print(dplr.results.ColumnStatistics("variance inflation", (), 0.95, "Of no column."))
     variance inflation  estimate  95 % interval
     Of no column.
     """

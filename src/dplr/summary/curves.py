@@ -54,12 +54,12 @@ class ColumnCurve:
 
     See Also
     --------
-    dplr.Curves : All curves of a model.
+    dplr.results.Curves : All curves of a model.
 
     Examples
     --------
-    >>> import dplr
-    >>> dplr.ColumnCurve("age", "", "", (18.0, 99.0), (-1.0, 1.0), (), (), 0.02, float("nan"), float("nan"), 0.58).knots
+    >>> from dplr.results import ColumnCurve
+    >>> ColumnCurve("age", "", "", (18.0, 99.0), (-1.0, 1.0), (), (), 0.02, float("nan"), float("nan"), 0.58).knots
     (18.0, 99.0)
     """
 

@@ -107,7 +107,7 @@ class Ratio:
 
     See Also
     --------
-    dplr.Summary : `odds_ratios` and `rate_ratios` make them.
+    dplr.results.Summary : `odds_ratios` and `rate_ratios` make them.
 
     Examples
     --------
@@ -185,7 +185,7 @@ class Summary:
     See Also
     --------
     dplr.LinearRegression.summary : Makes one.
-    dplr.MomentModel : Makes one from released moments.
+    dplr.results.MomentModel : Makes one from released moments.
 
     Examples
     --------

@@ -22,7 +22,7 @@ class Exports:
         sklearn.pipeline.Pipeline
             Step `columns` encodes and clips as the bounds say, in steps of scikit-learn and functions of NumPy: it
             finds the columns of a data frame (pandas, polars) by name where the bounds name them. Without bounds it is
-            `dplr.UnitBall`, for which dplr must be installed.
+            `dplr.preprocessing.UnitBall`, for which dplr must be installed.
 
             Step `model` is `LogisticRegression`, `LinearSVC`, or `LinearRegression` inside a
             `TransformedTargetRegressor` that clips to the bounds of the target, with the same `coef_`, `intercept_` and

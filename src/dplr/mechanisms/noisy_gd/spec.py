@@ -100,7 +100,7 @@ class NoisyGradientDescent(Mechanism):
     See Also
     --------
     dplr.fit : Takes it as `mechanism`; its shorthand is `"ngd"`.
-    dplr.History : The path of the descent.
+    dplr.results.History : The path of the descent.
     dplr.plots.plot_history : Draw the path.
 
     References

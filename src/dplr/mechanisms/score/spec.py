@@ -75,7 +75,7 @@ class ScoreRelease(Tabled):
     See Also
     --------
     dplr.fit : Takes it as `mechanism`; its shorthand is `"score"`.
-    dplr.Summary : The table of its intervals.
+    dplr.results.Summary : The table of its intervals.
 
     References
     ----------
