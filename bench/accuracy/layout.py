@@ -13,13 +13,14 @@ import sys
 import numpy as np
 
 from bench.data.adult import LEVELS, NUMBERS, load
-from dplr.bounds import GRID, INTERCEPT, Geometry, Prep, ball_prep
+from dplr.bounds.scaling import Prep, ball_prep
 from dplr.fitting import run as fitting
 from dplr.fitting.one_vs_rest import plan_models
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms.functional import FunctionalMechanism
 from dplr.noise import Source
 from dplr.privacy import Neighbouring
+from dplr.problem.geometry import GRID, INTERCEPT, Geometry
 from dplr.problem.losses import LOGISTIC
 from dplr.problem.problem import Problem
 from dplr.rows import ArrayRows

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 import dplr
 from bench.speed.bench_fit import survey
-from dplr.bounds import ball_prep
+from dplr.bounds.scaling import ball_prep
 from dplr.noise import Source
 from dplr.problem.losses import LOGISTIC
 from dplr.rows import ArrayRows

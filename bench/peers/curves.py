@@ -21,7 +21,7 @@ import pandas as pd
 import dplr
 from bench.data.tables import Table, table_of
 from bench.papers.frontier.methods import TABLES
-from dplr.bounds.kinds import Levels
+from dplr.bounds.columns import Levels
 
 OUT = pathlib.Path("docs/papers/frontier/curves.csv")
 LEVELS, DELTAS = (0.1, 0.5, 1.0, 3.0, 10.0), (0.0, 1e-6)

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose
 import dplr
 from bench.speed.bench_fit import survey
 from bench.speed.bench_sums import again, median_seconds, widest_only
-from dplr.bounds import ball_prep, box_prep
+from dplr.bounds.scaling import ball_prep, box_prep
 from dplr.noise import Source
 from dplr.problem.losses import LOGISTIC
 from dplr.rows import ArrayRows

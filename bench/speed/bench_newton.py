@@ -11,7 +11,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from dplr._core import cpu_paths
-from dplr.bounds import ball_prep
+from dplr.bounds.scaling import ball_prep
 from dplr.problem.losses import LOGISTIC
 from dplr.rows import ArrayRows
 from dplr.solvers.certificate import Objective

@@ -8,7 +8,7 @@ import pytest
 
 import dplr
 from bench.speed.bench_newton import LARGE, survey, widest_only
-from dplr.bounds import box_prep
+from dplr.bounds.scaling import box_prep
 from dplr.problem.losses import LOGISTIC
 from dplr.rows import ArrayRows
 from dplr.rows.queries.losses import LossGradient

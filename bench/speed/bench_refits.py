@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 import dplr
 from bench.speed.bench_newton import L2, survey, widest_only
-from dplr.bounds import ball_prep
+from dplr.bounds.scaling import ball_prep
 from dplr.fitting import run as fitting
 from dplr.fitting.one_vs_rest import plan_models
 from dplr.ledger.budget import NullLedger

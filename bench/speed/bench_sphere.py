@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bench.speed.bench_sums import case, sums, widest_only
-from dplr.bounds import ball_prep
+from dplr.bounds.scaling import ball_prep
 from dplr.problem.losses import LOGISTIC
 from dplr.rows import ArrayRows
 from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid

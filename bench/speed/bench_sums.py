@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from bench.speed.bench_fit import survey
 from dplr._core import cpu_paths
-from dplr.bounds import ball_prep
+from dplr.bounds.scaling import ball_prep
 from dplr.rows import ArrayRows
 from dplr.rows.queries.moments import Moments
 

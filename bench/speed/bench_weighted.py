@@ -9,7 +9,7 @@ import pytest
 
 from bench.speed.bench_fit import survey
 from bench.speed.bench_sums import again, widest_only
-from dplr.bounds import ball_prep
+from dplr.bounds.scaling import ball_prep
 from dplr.problem.losses import LOGISTIC
 from dplr.rows import ArrayRows, RowWeights
 from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid

@@ -19,7 +19,7 @@ import pandas as pd
 
 import dplr
 from bench.data.tables import tables
-from dplr.bounds.kinds import Numeric
+from dplr.bounds.columns import Numeric
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 LEVELS = (0.01, 0.1, 1.0)

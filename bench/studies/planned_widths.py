@@ -19,7 +19,7 @@ import numpy as np
 
 import dplr
 from bench.studies.default_coverage import Population, acs, adult
-from dplr.bounds.kinds import Numeric
+from dplr.bounds.columns import Numeric
 from dplr.planner.laws import TRIANGLE
 
 CELLS = ((1.0, 1e-6), (3.0, 1e-6), (10.0, 1e-6))

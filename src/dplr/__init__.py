@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dplr import results as results
     from dplr.auditor import audit
     from dplr.bounds.declared import Bounds
+    from dplr.bounds.formulas import Formula
     from dplr.estimators import (
         HuberRegressor,
         HuberSVC,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     )
     from dplr.evaluation import evaluate
     from dplr.fitting.checking import check
-    from dplr.formulas.formula import Formula
     from dplr.ledger.budget import BudgetExceeded
     from dplr.ledger.handle import Ledger
     from dplr.mechanisms import (
@@ -91,7 +91,7 @@ __all__ = [
 _HOMES = {
     "Bounds": "bounds",
     "BudgetExceeded": "ledger",
-    "Formula": "formulas.formula",
+    "Formula": "bounds.formulas",
     "FunctionalMechanism": "mechanisms",
     "Ledger": "ledger",
     "NoPrivacy": "mechanisms",

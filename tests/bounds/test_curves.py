@@ -6,8 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import dplr
-from dplr.bounds.columns import read_column, write_column
-from dplr.bounds.curves import Curve, labels_of
+from dplr.bounds.columns import Curve, labels_of, read_column, write_column
 
 AGE = {"lower": 18, "upper": 99, "knots": 4}
 

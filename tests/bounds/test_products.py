@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import dplr
-from dplr.bounds import layout_prep
+from dplr.bounds.scaling import layout_prep
 
 KINDS = {
     "a": (0, 10),

@@ -6,7 +6,7 @@ import tomllib
 import pytest
 
 import dplr
-from dplr.bounds.skeleton import skeleton
+from dplr.bounds.toml import skeleton
 
 NAMES = {"age": "number", "work": "text", 'odd "name"\n[x]': "unknown", "income": "text"}
 

@@ -20,7 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import dplr
 import every_column
-from dplr.bounds import columns, curves, kinds, layout, products
+from dplr.bounds import columns, layout, products
 from dplr.estimators import UnitBall
 from dplr.estimators.export import parts, sql, steps
 from dplr.problem.losses import link
@@ -428,8 +428,8 @@ def test_sql_is_refused_where_it_cannot_be_meant(models):
 def test_every_tool_has_every_part_and_every_transform():
     known = set(parts.Part.__args__)
     assert known == set(steps._STEPS) == set(sql._TERMS)
-    assert set(columns.TRANSFORMS) == set(kinds.INVERSES) == set(steps._FORWARD) == set(sql._FORWARD)
-    assert {*columns.Column.__args__, curves.Curve} == set(parts._OF)
+    assert set(columns.TRANSFORMS) == set(steps._FORWARD) == set(sql._FORWARD)
+    assert {*columns.Column.__args__, columns.Curve} == set(parts._OF)
 
 
 def levels_with(base=columns.Levels, fields=(), **methods):

@@ -12,9 +12,7 @@ import pytest
 from sklearn import config_context
 
 import dplr
-from dplr.bounds.columns import TRANSFORMS, read_column
-from dplr.bounds.curves import Curve
-from dplr.bounds.kinds import FUNCTIONS
+from dplr.bounds.columns import TRANSFORMS, Curve, read_column
 from dplr.bounds.layout import Layout
 from dplr.estimators.export import parts
 from exported import asked, assert_same, database
@@ -90,7 +88,7 @@ def test_a_curve_without_a_line_is_the_interpolation_of_its_coefficients(transfo
     X = rows_of(columns)
     est = model_of(columns, X)
     coefs = est.coef_.ravel()
-    scale = FUNCTIONS[transform][1] if transform != "clip" else np.positive
+    scale = TRANSFORMS[transform].of_many if transform != "clip" else np.positive
     lines = np.interp(scale(np.clip(X["x"], 1, 9)), scale(np.array([1, *LISTED, 9])), coefs[:-1])
     assert_same(tool(est, X), est.intercept_ + np.where(np.isnan(X["x"]), coefs[-1], lines))
 

@@ -6,7 +6,7 @@ import pytest
 
 import dplr
 from declared_units import declared
-from dplr.bounds.curves import Curve
+from dplr.bounds.columns import Curve
 from dplr.fitting.curves import _LEAST_GAUSSIAN, _LEAST_PURE
 
 BOUNDS = dplr.Bounds({"a": (0, 100), "b": (0, 1)}, target=(-60, 60))

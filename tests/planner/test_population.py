@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import dplr
-from dplr.bounds.coding import coded_bounds
-from dplr.bounds.kinds import Numeric
+from dplr.bounds.columns import Numeric
+from dplr.bounds.declared import coded_bounds
 from dplr.planner.population import MadeUp, halves, read_sample
 from dplr.rows.tables.encoder import Encoder
 from planned_facts import facts_of

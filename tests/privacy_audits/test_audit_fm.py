@@ -83,8 +83,8 @@ SQUARE_IS_FREE = (
 SQUARE_IS_FREE_IN_L2 = ("mechanisms/functional/moments.py", "return square, alone", "return 8 * square, alone")
 TARGETS_UNCLIPPED = (
     "bounds/scaling.py",
-    'columns.append(_scale_to(target or (-1.0, 1.0), fit_intercept or link == "log", GRID))',
-    "columns.append((0.0, GRID, -4 * GRID, 4 * GRID))",
+    'of_target = _scale_to(target or (-1.0, 1.0), geometry.intercept > 0 or link == "log", GRID)',
+    "of_target = (0.0, GRID, -4 * GRID, 4 * GRID)",
 )
 EIGHTH_OF_MEAT = ("privacy/sensitivity.py", "return math.sqrt(2) * row_norm**2", "return row_norm**2 / 8")
 SLIVER_OF_PURE_MEAT = (
@@ -126,9 +126,9 @@ NUMBER_BESIDE_ITS_MARK = (
     "filler = None if column.missing is None else column.filler",
     "filler = None if column.missing is None else column.range[1]",
 )
-NO_PARTITION_OF_ONE = ("bounds/curves.py", " = 1.0 - share, share", " = 1.0 - share / 2, share")
+NO_PARTITION_OF_ONE = ("bounds/columns.py", " = 1.0 - share, share", " = 1.0 - share / 2, share")
 KNOTS_OF_THE_DATA = (
-    "bounds/curves.py",
+    "bounds/columns.py",
     "places, shares = np.array(self.places),",
     "places, shares = np.array([*self.places[:-1], max(self.places[-2] * 1.5, np.nanmax(values))]),",
 )

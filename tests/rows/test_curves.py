@@ -185,7 +185,7 @@ def test_the_test_vectors_of_the_proof():
 
 
 IN_SIMPLEX = "tests/rows/test_curves.py::test_no_row_of_curves_leaves_the_simplex_or_the_ball"
-SCALING, CURVES = "bounds/scaling.py", "bounds/curves.py"
+SCALING, CURVES = "bounds/scaling.py", "bounds/columns.py"
 BROKEN = {
     "shares are scaled to c": (
         [(SCALING, "ends = {True: units, False: units - 1}", "ends = {True: units, False: units}")], IN_SIMPLEX,

@@ -18,9 +18,8 @@ from dplr.auditor.result import Audit, audit_of
 from dplr.auditor.trial import Trial
 from dplr.auditor.twins import twins_of
 from dplr.auditor.worst import Worst, worst_pair
-from dplr.bounds.coding import coded_bounds
-from dplr.bounds.declared import with_numbers
-from dplr.bounds.kinds import Levels
+from dplr.bounds.columns import Levels
+from dplr.bounds.declared import coded_bounds, with_numbers
 from dplr.estimators import estimator_of
 from dplr.fitting.facts import Facts, public_facts, takes_facts
 from dplr.fitting.planning import PublicFacts, check_promise

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr.bounds.coding import UNKNOWN
-from dplr.bounds.curves import Curve
-from dplr.bounds.kinds import Bins, Column, Levels, Numeric
+from dplr.bounds.columns import Bins, Column, Curve, Levels, Numeric
+from dplr.bounds.declared import UNKNOWN
 from dplr.fitting.planning import PublicFacts
 
 Matrix = NDArray[np.float64]

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from dplr._kit.validation import sentence
 from dplr.baselines.hits import LARGEST_INT64, Positions
-from dplr.bounds.curves import Curve
-from dplr.bounds.kinds import Bins, Column, Numeric
+from dplr.bounds.columns import Bins, Column, Curve, Numeric
 from dplr.bounds.layout import Layout
 
 Matrix = NDArray[np.float64]

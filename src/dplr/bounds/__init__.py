@@ -1,6 +1,6 @@
 """Public facts of the columns. Private.
 
-`declared.Bounds` is what a user declares, in Python or in a file. `kinds.py` has the kinds of column, `layout.py` the
+`declared.Bounds` is what a user declares, in Python or in a file. `columns.py` has the kinds of column, `layout.py` the
 columns that the model makes of them, and `scaling.py` how a raw row becomes a scaled one and coefficients come back to
 the user's units. Nothing here sees a value of the rows.
 
@@ -9,20 +9,6 @@ the user's units. Nothing here sees a value of the rows.
 ('age', 'sex')
 """
 
-from dplr.bounds.columns import Pair
-from dplr.bounds.declared import MAX_FEATURES, Bounds
-from dplr.bounds.scaling import Prep, ball_prep, box_prep, layout_prep
-from dplr.problem.geometry import GRID, INTERCEPT, Geometry
+from dplr.bounds.declared import Bounds
 
-__all__ = [
-    "GRID",
-    "INTERCEPT",
-    "MAX_FEATURES",
-    "Bounds",
-    "Geometry",
-    "Pair",
-    "Prep",
-    "ball_prep",
-    "box_prep",
-    "layout_prep",
-]
+__all__ = ["Bounds"]

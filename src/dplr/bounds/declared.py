@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self, TypeAlias
 
 from numpy.typing import NDArray
 
+from dplr._kit import markup
 from dplr._kit.files import checked_name
-from dplr._kit.validation import check_count, is_listed, sentence
-from dplr.bounds import printing
-from dplr.bounds.columns import Column, Numeric, Pair, check_keys, read_column, read_pair, write_column
-from dplr.bounds.curves import curved
+from dplr._kit.validation import capital, check_count, is_listed, sentence
+from dplr.bounds.beside import LEARNED, UNIT_DEFAULTS, Provenance, check_units, read_units, write_units
+from dplr.bounds.columns import (
+    Column,
+    Curve,
+    Levels,
+    Numeric,
+    Pair,
+    check_keys,
+    read_column,
+    read_pair,
+    require,
+    write_column,
+)
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import Product, read_products, write_products
-from dplr.bounds.provenance import KEY, Provenance
-from dplr.bounds.scaling import Prep, ball_prep, box_prep, layout_prep
-from dplr.bounds.toml import KEYS, read_file, read_target, write_file, write_target
-from dplr.bounds.units import UnitColumns
-from dplr.problem.geometry import GRID, INTERCEPT, Geometry
-
-__all__ = [
-    "GRID", "INTERCEPT", "MAX_FEATURES", "Bounds", "Geometry", "Pair", "Prep", "ball_prep", "box_prep", "layout_prep",
-]  # fmt: skip
+from dplr.bounds.toml import KEYS, check_file, read_file, read_target, write_file, write_target
 
 BoundsLike: TypeAlias = "Bounds | Mapping[str, Any] | str | os.PathLike[str] | None"
 """A `dplr.Bounds`, a mapping of column names to bounds, the path of a bounds file, or None."""
@@ -148,34 +151,36 @@ class Bounds:
         weight_max: float | None = None,
         learned: Mapping[str, Any] | None = None,
     ) -> None:
-        self.names: tuple[str, ...] | None = None
+        self.names = tuple(str(name) for name in features) if isinstance(features, Mapping) else None
         if isinstance(features, Mapping):
-            self.names = tuple(str(name) for name in features)
-            if len(set(self.names)) < len(self.names):
-                raise ValueError(sentence("bounds", "must name every column once", list(features)))
-            values: Sequence[Any] = list(features.values())
+            require(
+                len(set(self.names or ())) == len(features), "bounds", "must name every column once", list(features)
+            )
+            values = list(features.values())
         elif features is None:
-            values = []
-            if target is not None or learned is not None or products:
-                raise ValueError(sentence("bounds", "must have columns beside a target or products", features))
-        elif is_listed(features):
-            values = list(features)
+            values, plain = [], target is None and learned is None and not products
+            require(plain, "bounds", "must have columns beside a target or products", features)
         else:
-            raise TypeError(sentence("bounds", "must be a mapping of names to pairs, or a list of pairs", features))
-        if not values and features is not None:
-            raise ValueError(sentence("bounds", "must have at least one column", features))
+            rule = "must be a mapping of names to pairs, or a list of pairs"
+            require(is_listed(features), "bounds", rule, features, "", TypeError)
+            values = list(features)
+        require(len(values) > 0 or features is None, "bounds", "must have at least one column", features)
         labels = self.names or range(len(values))
         self.columns: tuple[Column, ...] = tuple(
             read_column(f"column {label!r}", value) for label, value in zip(labels, values, strict=True)
         )
         self._target = None if target is None else read_target(target)
         self.products: tuple[Product, ...] = read_products(products, self.names, self.columns)
-        self._units = UnitColumns.of(person, rows_per_person, weight, weight_max, self.names)
+        units = check_units(person, rows_per_person, weight, weight_max, self.names)
+        self.person: str | None = units["person"]
+        self.rows_per_person: int = units["rows_per_person"]
+        self.weight: str | None = units["weight"]
+        self.weight_max: float | None = units["weight_max"]
         self._provenance = None if learned is None else Provenance.from_dict(learned)
+        self._renamed: dict[tuple[str, ...], Layout] = {}
         layout = self.layout
-        if layout.width > MAX_FEATURES:
-            rule = f"must have at most {MAX_FEATURES} columns, one per level"
-            raise ValueError(sentence("bounds", rule, layout.width))
+        rule = f"must have at most {MAX_FEATURES} columns, one per level"
+        require(layout.width <= MAX_FEATURES, "bounds", rule, layout.width)
         layout.check_names()
 
     @classmethod
@@ -214,6 +219,7 @@ class Bounds:
         """
         values = read_file(path)
         try:
+            check_file(values)
             return cls.from_dict(values)
         except (ValueError, TypeError) as error:
             raise type(error)(f"`{path}`: {error}") from None
@@ -238,11 +244,9 @@ class Bounds:
             A key is unknown or missing, or a value breaks a rule.
         """
         check_keys(values, KEYS)
-        if "features" not in values:
-            raise ValueError(sentence("features", "is required", list(values)))
-        units = asdict(UnitColumns.from_dict(values, None))
-        options = {"target": values.get("target"), "products": values.get("products", ()), KEY: values.get(KEY)}
-        return cls(values["features"], **options, **units)
+        require("features" in values, "features", "is required", list(values))
+        products, learned = values.get("products", ()), values.get(LEARNED)
+        return cls(values["features"], values.get("target"), products, **read_units(values), learned=learned)
 
     def to_dict(self) -> dict[str, Any]:
         """Write plain values that `from_dict` reads back exactly.
@@ -253,11 +257,14 @@ class Bounds:
             Numbers, text, lists and dictionaries alone.
         """
         features: Any = [write_column(column) for column in self.columns] or None
-        features = features if self.names is None else dict(zip(self.names, features, strict=True))
-        products = {"products": write_products(self.products, self.names)} if self.products else {}
-        target = {} if self._target is None else {"target": write_target(*self._target)}
-        learned = {} if self._provenance is None else {KEY: self._provenance.to_dict()}
-        return {"features": features} | products | self._units.to_dict() | target | learned
+        units = write_units(self.person, self.rows_per_person, self.weight, self.weight_max)
+        return (
+            {"features": features if self.names is None else dict(zip(self.names, features, strict=True))}
+            | ({"products": write_products(self.products, self.names)} if self.products else {})
+            | units
+            | ({} if self._target is None else {"target": write_target(*self._target)})
+            | ({} if self._provenance is None else {LEARNED: self._provenance.to_dict()})
+        )
 
     def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
         """Write the text of a file that `from_toml` reads back exactly.
@@ -285,8 +292,7 @@ class Bounds:
         -------
         Bounds are assumed public. The file may be published.
         """
-        if not self.columns:
-            raise ValueError(sentence("bounds", "must have columns in a file", self))
+        require(len(self.columns) > 0, "bounds", "must have columns in a file", self)
         text = write_file(self.to_dict())
         if path is not None:
             with open(checked_name("path", path), "x", encoding="utf-8", newline="\n") as file:
@@ -325,7 +331,7 @@ class Bounds:
         knots = check_count("knots", knots)
         squares = {product.places[0] for product in self.products if product.square}
         curves = {
-            place: curved(column, knots)
+            place: Curve(column.lower, column.upper, column.transform, column.missing, knots)
             for place, column in enumerate(self.columns)
             if type(column) is Numeric and column.quantity and place not in squares
         }
@@ -347,69 +353,83 @@ class Bounds:
         features = self.names or tuple(f"column {j}" for j in range(len(self.columns)))
         return Layout(features, self.columns, self.names is not None, self.products, self._provenance)
 
-    def __repr__(self) -> str:
-        """Return the constructor call."""
-        return printing.as_call(self)
+    @property
+    def threshold(self) -> float | None:
+        """Number above which the target counts as True; None where none is declared."""
+        kind, values = self._target or ("", ())
+        return values[0] if kind == "threshold" else None
 
-    def _repr_html_(self) -> str:
-        """Return a table of the columns for notebooks."""
-        return printing.as_html(self)
+    @property
+    def _units(self) -> dict[str, Any]:
+        """What is declared of ids and weights."""
+        return {name: value for name in UNIT_DEFAULTS if (value := getattr(self, name)) != UNIT_DEFAULTS[name]}
+
+    @property
+    def _values(self) -> tuple[Any, ...]:
+        units = tuple(self._units.items())
+        return self.names, self.columns, self._target, self.products, units, self._provenance
 
     def __eq__(self, other: object) -> bool:
         return self._values == other._values if isinstance(other, Bounds) else NotImplemented
 
     def __hash__(self) -> int:
-        """Hash the values."""
         return hash(self._values)
 
-    @property
-    def _values(self) -> tuple[Any, ...]:
-        return self.names, self.columns, self._target, self.products, self._units, self._provenance
+    def __repr__(self) -> str:
+        values = [_shown(column) for column in self.columns]
+        features: Any = tuple(values) or None if self.names is None else dict(zip(self.names, values, strict=True))
+        arguments: dict[str, Any] = {}
+        if self._target is not None:
+            kind, target = self._target
+            arguments["target"] = target if kind == "pair" else write_target(kind, target)
+        if self.products:
+            arguments["products"] = write_products(self.products, self.names)
+        arguments |= self._units
+        if self._provenance is not None:
+            arguments[LEARNED] = self._provenance.to_dict()
+        return f"Bounds({', '.join([repr(features), *(f'{name}={value!r}' for name, value in arguments.items())])})"
 
-    @property
-    def person(self) -> str | None:
-        """Name of the column of the ids of persons; None where each row is protected alone."""
-        return self._units.person
-
-    @property
-    def rows_per_person(self) -> int:
-        """How many rows of one person may count whole."""
-        return self._units.rows_per_person
-
-    @property
-    def weight(self) -> str | None:
-        """Name of the column of weights; None for none."""
-        return self._units.weight
-
-    @property
-    def weight_max(self) -> float | None:
-        """Number to which weights are clipped; None where there are none."""
-        return self._units.weight_max
+    def _repr_html_(self) -> str:
+        """Show a line for each column, and below it the target and whatever else is declared."""
+        names = self.layout.features
+        rows = [(name, _in_words(c), _missing(c)) for name, c in zip(names, self.columns, strict=True)]
+        others = [] if self._target is None else [("target", _target_in_words(*self._target))]
+        others += [("products", f"{one} times {two}") for one, two in write_products(self.products, names)]
+        others += [(name, str(value)) for name, value in self._units.items()]
+        learned = [] if self._provenance is None else [f"{capital(self._provenance.fact)}."]
+        return markup.piece(
+            f"Bounds: {len(rows):,} columns" if rows else "Bounds: the unit ball",
+            markup.excerpt(("", "declared", "a missing value"), rows, "columns", words=2),
+            markup.facts(others),
+            *map(markup.paragraph, (*learned, "All of it is assumed public.")),
+        )
 
     def for_columns(self, columns: Sequence[str] | None, d: int) -> Layout:
         """The layout for a table of d columns; raises ValueError where they do not fit together. Private."""
-        layout = self.layout
         if self.names is None:
-            if len(self.columns) != d:
-                raise ValueError(
-                    sentence("bounds", f"must have one pair for each of the {d} columns of X", len(self.columns))
-                )
-            if columns is not None:
-                layout = replace(layout, features=tuple(columns))
-                layout.check_names()
-            return layout
+            fits = len(self.columns) == d
+            require(fits, "bounds", f"must have one pair for each of the {d} columns of X", len(self.columns))
+            return self.layout if columns is None else self._named(tuple(columns))
         if columns is None:
             raise ValueError(
                 f"`bounds` names columns ({', '.join(self.names[:3])}, …), and X has no column names. Pass a data "
                 "frame, or give the bounds by position, as a list of pairs."
             )
-        missing = [name for name in self.names if name not in set(columns)]
-        if missing:
+        there = set(columns)
+        if missing := [name for name in self.names if name not in there]:
             raise ValueError(
                 f"`X` must have every column that the bounds name; missing: {missing}. Correct the name, or drop it "
                 f"from the bounds. X has {list(columns)[:20]}."
             )
-        return layout
+        return self.layout
+
+    def _named(self, columns: tuple[str, ...]) -> Layout:
+        """The layout with the names that a table gives to bounds by position, found once for the last such table."""
+        if columns not in self._renamed:
+            layout = replace(self.layout, features=columns)
+            layout.check_names()
+            self._renamed = {columns: layout}
+        return self._renamed[columns]
 
     def target_pair(self) -> Pair | None:
         """Bounds of a numeric target, or None when not declared. Private."""
@@ -426,35 +446,40 @@ class Bounds:
             rule = "must have classes or a threshold as target of a classifier"
             remedy = 'For a number as the target use model="linear", or LinearRegression.'
             raise ValueError(sentence("bounds", rule, write_target(kind, values), remedy))
-        if kind == "threshold":
-            return (False, True)
-        return values if kind else None
-
-    @property
-    def threshold(self) -> float | None:
-        """Number above which the target counts as True; None where none is declared."""
-        kind, values = self._target or ("", ())
-        return values[0] if kind == "threshold" else None
+        return (False, True) if kind == "threshold" else values or None
 
 
-def codebook_of(bounds: Bounds | None) -> Bounds | None:
-    """The bounds where they have columns; None for the unit ball."""
-    return bounds if bounds is not None and bounds.columns else None
+def _shown(column: Column) -> Any:
+    """The shortest value that describes the column."""
+    if isinstance(column, Numeric) and column.plain:
+        return (0, 1) if column.flag else (column.lower, column.upper)
+    return write_column(column)
 
 
-def with_numbers(bounds: Bounds | None, rows_per_person: int, weight_max: float | None) -> Bounds | None:
-    """The bounds, or the unit ball, with these numbers for ids and weights that are given beside the rows."""
-    if rows_per_person == 1 and weight_max is None:
-        return bounds
-    facts = UnitColumns(None, rows_per_person, None, weight_max).to_dict()
-    return Bounds.from_dict(({"features": None} if bounds is None else bounds.to_dict()) | facts)
+def _in_words(column: Column) -> str:
+    """Bounds, bins or levels in words, the first ones of many levels."""
+    if not isinstance(column, Levels) or column.kind != "one_hot" or len(column.levels) <= markup.MOST:
+        return str(column)
+    first = replace(column, levels=column.levels[: markup.MOST], spellings=column.spellings[: markup.MOST])
+    return f"{first}, and {len(column.levels) - markup.MOST:,} more"
 
 
-def with_columns(bounds: Bounds, columns: Mapping[int, Column]) -> Bounds:
-    """The bounds with these columns at their places."""
-    written = [write_column(columns.get(place, column)) for place, column in enumerate(bounds.columns)]
-    features = written if bounds.names is None else dict(zip(bounds.names, written, strict=True))
-    return Bounds.from_dict(bounds.to_dict() | {"features": features})
+def _missing(column: Column) -> str:
+    if column.missing is None:
+        return "is refused"
+    return "has a column of its own" if column.marked else f"counts as {column.missing}"
+
+
+def _target_in_words(kind: str, values: tuple[Any, ...]) -> str:
+    match kind:
+        case "pair":
+            return f"{values[0]}, {values[1]} (bounds of a number, or two labels)"
+        case "classes":
+            return f"one of {', '.join(map(str, values))}"
+        case "range":
+            return f"in [{values[0]:g}, {values[1]:g}]"
+        case _:
+            return f"whether it is above {values[0]:g}"
 
 
 def as_bounds(bounds: Any) -> Bounds | None:
@@ -467,8 +492,48 @@ def as_bounds(bounds: Any) -> Bounds | None:
         return bounds
     if isinstance(bounds, str | os.PathLike):
         return Bounds.from_toml(bounds)
-    if isinstance(bounds, Mapping):
-        is_document = "features" in bounds and set(bounds) <= set(KEYS)
-        return Bounds.from_dict(bounds) if is_document else Bounds(bounds)
     rule = "must be None, a dplr.Bounds, a mapping of columns, or the path of a bounds file"
-    raise TypeError(sentence("bounds", rule, bounds))
+    require(isinstance(bounds, Mapping), "bounds", rule, bounds, "", TypeError)
+    is_document = "features" in bounds and set(bounds) <= set(KEYS)
+    return Bounds.from_dict(bounds) if is_document else Bounds(bounds)
+
+
+def codebook_of(bounds: Bounds | None) -> Bounds | None:
+    """The bounds where they have columns; None for the unit ball."""
+    return bounds if bounds is not None and bounds.columns else None
+
+
+def with_numbers(bounds: Bounds | None, rows_per_person: int, weight_max: float | None) -> Bounds | None:
+    """The bounds, or the unit ball, with these numbers for ids and weights that are given beside the rows."""
+    if rows_per_person == 1 and weight_max is None:
+        return bounds
+    declared = {"features": None} if bounds is None else bounds.to_dict()
+    return Bounds.from_dict(declared | write_units(None, rows_per_person, None, weight_max))
+
+
+def with_columns(bounds: Bounds, columns: Mapping[int, Column]) -> Bounds:
+    """The bounds with these columns at their places."""
+    written = [write_column(columns.get(place, column)) for place, column in enumerate(bounds.columns)]
+    features = written if bounds.names is None else dict(zip(bounds.names, written, strict=True))
+    return Bounds.from_dict(bounds.to_dict() | {"features": features})
+
+
+UNKNOWN = -1.0  # stands for a value that is not a declared level, where levels are numbers
+
+
+def coded_bounds(bounds: Bounds | None, classes: int, target: Pair | None) -> Bounds | None:
+    """The bounds by position, with levels and labels as their places, so that made-up rows are numbers."""
+    if bounds is None:
+        return None
+    columns = [write_column(_coded(column)) for column in bounds.columns]
+    declared: Any = list(range(classes)) if classes else target
+    return Bounds(columns, target=declared, products=write_products(bounds.products, None))
+
+
+def _coded(column: Column) -> Column:
+    if not isinstance(column, Levels):
+        return column
+    places: dict[Any, int] = {level: place for place, level in enumerate(column.levels)}
+    missing = column.missing if column.missing is None or column.marked else places[column.missing]
+    reference = None if column.reference is None else places[column.reference]
+    return Levels(tuple(places.values()), column.kind, missing, reference)

@@ -16,14 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import cosdg, ndtri, sindg
 
-from dplr._kit.validation import check_choice, check_count, check_positive, sentence
+from dplr._kit.validation import check_choice, check_count, check_positive
+from dplr.bounds.columns import Matrix, require, short
 from dplr.bounds.declared import MAX_FEATURES, Bounds
-from dplr.bounds.kinds import short
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import layout_prep
 from dplr.problem.geometry import GRID
-
-Matrix = NDArray[np.float64]
 
 MOST_PAIRS = MAX_FEATURES // 2
 SEEDS = 2**63  # that many
@@ -65,10 +63,8 @@ class FourierMap:
     names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        """Whoever makes it keeps the rules."""
         check_parameters(self.n_components, self.kernel, self.bandwidth, self.seed)
-        if not 1 <= self.width <= MAX_FEATURES:
-            raise ValueError(sentence("X", f"must have 1 to {MAX_FEATURES} columns", self.width))
+        require(1 <= self.width <= MAX_FEATURES, "X", f"must have 1 to {MAX_FEATURES} columns", self.width)
 
     @property
     def digest(self) -> str:
@@ -114,15 +110,12 @@ def scaled(matrix: Matrix, layout: Layout) -> Matrix:
 def check_parameters(n_components: Any, kernel: Any, bandwidth: Any, seed: Any) -> None:
     """Whether they keep the rules, without a look at any row."""
     pairs = check_count("n_components", n_components)
-    if pairs > MOST_PAIRS:
-        raise ValueError(sentence("n_components", f"must be at most {MOST_PAIRS}", pairs, "Each is two columns."))
+    require(pairs <= MOST_PAIRS, "n_components", f"must be at most {MOST_PAIRS}", pairs, "Each is two columns.")
     check_choice("kernel", kernel, list(KERNELS))
-    if isinstance(bandwidth, str):
-        remedy = "A rule such as the median of distances reads the private rows."
-        raise TypeError(sentence("bandwidth", "must be a public number", bandwidth, remedy))
+    remedy = "A rule such as the median of distances reads the private rows."
+    require(not isinstance(bandwidth, str), "bandwidth", "must be a public number", bandwidth, remedy, TypeError)
     check_positive("bandwidth", bandwidth)
-    if check_count("seed", seed, 0) >= SEEDS:
-        raise ValueError(sentence("seed", "must be below 2^63", seed))
+    require(check_count("seed", seed, 0) < SEEDS, "seed", "must be below 2^63", seed)
 
 
 def _drawn(kernel: str, pairs: int, width: int, seed: int) -> NDArray[np.float32]:

@@ -2,18 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import accumulate
+from typing import Any, NamedTuple
 
 from dplr._kit.validation import sentence
-from dplr.bounds.curves import Curve
-from dplr.bounds.kinds import CONSTANT, INDICATOR, Bins, Column, Levels, Numeric, Pair
+from dplr.bounds.beside import Provenance
+from dplr.bounds.columns import CONSTANT, Bins, Column, Curve, Levels, Numeric, Pair, require
 from dplr.bounds.products import Product
-from dplr.bounds.provenance import Provenance
 
 _MOST_LETTERS = 2**24  # of the names of all columns: a long name is written once for each level
+
+
+class Group(NamedTuple):
+    """Columns of the model that stand side by side.
+
+    Attributes
+    ----------
+    kind : "number", of a number or the product of two; "position" of a level; "hot", of which at most one is 1 and the
+        others 0; "shares" of knots, and the mark behind them; "shared", numbers of which at most one is not 0.
+    range : of every column.
+    knots : of each curve, among its shares.
+    flags : how many of the last columns are 0 or 1 and measure nothing.
+    quantity : whether it measures something.
+    """
+
+    kind: str
+    width: int
+    range: Pair = (0.0, 1.0)
+    knots: int = 0
+    flags: int = 0
+    quantity: bool = False
+
+
+def _of_column(column: Column) -> Iterator[Group]:
+    """The number, if there is one, and the block behind it."""
+    if column.number and isinstance(column, Numeric):
+        yield Group("number", 1, column.number, flags=column.flag, quantity=column.quantity)
+    elif column.number:
+        yield Group("position", 1, column.number, flags=column.kind == "binary")
+    if isinstance(column, Curve):
+        yield Group("shares", column.block, knots=len(column.places), flags=column.marked)
+    elif column.block:
+        yield Group("hot", column.block, flags=column.block)
+
+
+def _of_product(product: Product) -> Group:
+    if product.curve:
+        return Group("shares", product.width, knots=len(product.curve.places))
+    if not product.numbers:
+        return Group("hot", product.width, flags=product.width)
+    kind = "number" if product.numbers == 2 else "shared"
+    return Group(kind, product.width, product.pair, quantity=product.quantity)
 
 
 @dataclass(frozen=True)
@@ -41,10 +83,21 @@ class Layout:
         return not self.products and all(isinstance(column, Numeric) and column.plain for column in self.columns)
 
     @cached_property
+    def _parts(self) -> tuple[tuple[Group, ...], ...]:
+        """The groups of each column, then of each product."""
+        of_columns = (tuple(_of_column(column)) for column in self.columns)
+        return (*of_columns, *((_of_product(product),) for product in self.products))
+
+    @cached_property
+    def groups(self) -> tuple[tuple[int, Group], ...]:
+        """Each group with its first column."""
+        groups = [group for part in self._parts for group in part]
+        return tuple(zip(accumulate((group.width for group in groups), initial=0), groups, strict=False))
+
+    @cached_property
     def widths(self) -> tuple[int, ...]:
         """How many columns of the model each feature has, its number first, then its block; then each product."""
-        of_columns = ((column.number is not None) + column.block for column in self.columns)
-        return (*of_columns, *(product.width for product in self.products))
+        return tuple(sum(group.width for group in part) for part in self._parts)
 
     @cached_property
     def width(self) -> int:
@@ -59,36 +112,23 @@ class Layout:
     @cached_property
     def blocks(self) -> tuple[tuple[int, int], ...]:
         """(first column, number of columns) of each one-hot block; the mark beside a number is a block of one."""
-        of_columns = [
-            (first + (column.number is not None), column.block)
-            for first, column in zip(self.firsts, self.columns, strict=False)
-            if column.block and not isinstance(column, Curve)
-        ]
-        hot = ((first, p.width) for first, p in self._products if not p.numbers and p.curve is None)
-        return (*of_columns, *hot)
+        return tuple((first, group.width) for first, group in self.groups if group.kind == "hot")
 
     @cached_property
     def hats(self) -> tuple[tuple[int, int, int], ...]:
         """(first column, number of columns, knots) of each block with a curve, or with one for each level."""
-        places = zip(self.firsts, self.columns, strict=False)
-        of_columns = [
-            (first + column.line, column.block, len(column.places))
-            for first, column in places
-            if isinstance(column, Curve)
-        ]
-        return (*of_columns, *((first, p.width, len(p.curve.places)) for first, p in self._products if p.curve))
+        return tuple((first, group.width, group.knots) for first, group in self.groups if group.kind == "shares")
 
     @cached_property
     def shared(self) -> tuple[tuple[int, int], ...]:
         """(first column, number of columns) of each block of numbers of which at most one is not 0 in any row."""
-        return tuple((first, p.width) for first, p in self._products if p.numbers == 1 and p.width > 1)
+        return tuple((first, g.width) for first, g in self.groups if g.kind == "shared" and g.width > 1)
 
     @cached_property
     def marked(self) -> tuple[int, ...]:
         """The column of each number, or position of a level, that the mark of its missing values follows."""
-        places = zip(self.firsts, self.columns, strict=False)
-        marked = (first for first, c in places if c.number is not None and c.block and not isinstance(c, Curve))
-        return tuple(marked)
+        pairs = zip(self.firsts, self._parts, strict=True)
+        return tuple(first for first, part in pairs if len(part) == 2 and part[1].kind == "hot")
 
     @cached_property
     def numbers(self) -> tuple[int, ...]:
@@ -96,27 +136,17 @@ class Layout:
 
         Not the position of a level, nor a number that other columns share a row with: those keep their bounds.
         """
-        places = zip(self.firsts, self.columns, strict=False)
-        of_columns = (first for first, column in places if isinstance(column, Numeric) and column.number)
-        return (*of_columns, *(first for first, product in self._products if product.numbers == 2))
+        return tuple(first for first, group in self.groups if group.kind == "number")
 
     @cached_property
     def quantities(self) -> tuple[int, ...]:
         """Those of the numbers that measure something, and products of two such: not flags."""
-        pairs = zip(self.firsts, self.columns, strict=False)
-        singles = (first for first, column in pairs if isinstance(column, Numeric) and column.quantity)
-        return (*singles, *(first for first, product in self._products if product.quantity))
+        return tuple(first for first, group in self.groups if group.quantity)
 
     @cached_property
     def indicators(self) -> tuple[bool, ...]:
         """Whether each column of the model is 0 or 1 and measures nothing: flags, levels, bins, marks, level pairs."""
-        marked = {first + k for first, width in self.blocks for k in range(width)}
-        for first, column in zip(self.firsts, self.columns, strict=False):
-            if isinstance(column, Curve):
-                marked.update(range(first + column.line + len(column.places), first + column.line + column.block))
-            elif column.kind == "binary" or (isinstance(column, Numeric) and column.flag):
-                marked.add(first)
-        return tuple(place in marked for place in range(self.width))
+        return tuple(k >= group.width - group.flags for _, group in self.groups for k in range(group.width))
 
     @cached_property
     def straight(self) -> tuple[str, ...]:
@@ -133,19 +163,17 @@ class Layout:
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
         """The range of every column of the model; those of one-hot blocks are 0 or 1."""
-        of_columns = (
-            pair
-            for column in self.columns
-            for pair in [*([column.number] if column.number else []), *[(0.0, 1.0)] * column.block]
-        )
-        return (*of_columns, *(product.pair for product in self.products for _ in range(product.width)))
+        return tuple(group.range for _, group in self.groups for _ in range(group.width))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the columns of the model, such as "age", "log1p(gain)", "work=Private", "age is missing"."""
-        pairs = zip(self.features, self.columns, strict=True)
-        of_columns = (name for feature, column in pairs for name in column.names(feature))
+        of_columns = (name for feature, column in self._named for name in column.names(feature))
         return (*of_columns, *(name for product in self.products for name in product.names(self.features)))
+
+    @property
+    def _named(self) -> list[tuple[str, Column]]:
+        return list(zip(self.features, self.columns, strict=True))
 
     def check_names(self) -> None:
         """Refuse two coefficients with one name, and one with the name of another column, product or level.
@@ -155,56 +183,61 @@ class Layout:
         letters = sum(len(name) * width for name, width in zip(self.features, self.widths, strict=False))
         if letters <= _MOST_LETTERS:
             letters += sum(product.letters(self.features) for product in self.products)
-        if letters > _MOST_LETTERS:
-            rule = f"must take at most {_MOST_LETTERS} characters in names of columns"
-            raise ValueError(sentence("bounds", rule, letters, "Shorten names and levels."))
-        pairs = zip(self.features, self.columns, strict=True)
-        claims = [(repr(name), column.names(name), (name, *column.unnamed(name))) for name, column in pairs]
+        rule = f"must take at most {_MOST_LETTERS} characters in names of columns"
+        require(letters <= _MOST_LETTERS, "bounds", rule, letters, "Shorten names and levels.")
+        claims = [(repr(name), column.names(name), (name, *column.unnamed(name))) for name, column in self._named]
         for product in self.products:
             factors = " * ".join(self.features[place] for place in product.places)
             claims.append((f"the product {factors}", product.names(self.features), (factors,)))
-        owners = {CONSTANT: "the intercept"}
+        owners, rule = {CONSTANT: "the intercept"}, "must give every coefficient a name of its own"
         for owner, names, others in claims:
             made = set(names)
             for name in (*names, *(other for other in others if other not in made)):
                 if name in owners:
                     remedy = f"It is of {owners[name]} and of {owner}: rename one of them."
-                    raise ValueError(sentence("bounds", "must give every coefficient a name of its own", name, remedy))
+                    raise ValueError(sentence("bounds", rule, name, remedy))
                 owners[name] = owner
+
+    @cached_property
+    def made(self) -> dict[Any, Any]:
+        """What was made of these columns and other public facts, such as the maps of `layout_prep`, to be made once."""
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What follows from the fields is found anew."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def facts(self, table: Sequence[str] | None = None) -> list[str]:
         """The columns in the sentences of a statement; `table` names those of the table."""
-        named = list(zip(self.features, self.columns, strict=True))
-        facts = []
-        numbers = [f"{name} {column}" for name, column in named if isinstance(column, Numeric)]
-        if numbers:
-            facts.append(f"declared bounds (values outside are clipped): {', '.join(numbers)}")
-        if self.straight:
-            facts.append(f"numbers that stay straight, without a curve: {', '.join(self.straight)}")
-        bins = [f"{name} {column}" for name, column in named if isinstance(column, Bins)]
-        if bins:
-            facts.append(f"declared bins (values outside count in the first or the last): {'; '.join(bins)}")
-        for referred, rule in ((False, "none of them"), (True, "the reference, which has no column")):
-            pairs = [(n, c) for n, c in named if isinstance(c, Levels) and (c.reference is not None) is referred]
-            levels = "; ".join(f"{name} {column}" for name, column in pairs)
-            facts += [f"declared levels (another value counts as {rule}): {levels}"] if levels else []
-        fillers = [(name, column.missing) for name, column in named if column.missing is not None]
-        if fillers:
-            phrases = [f"in {name} {_filler(missing)}" for name, missing in fillers]
-            facts.append(f"missing values are refused, except {', '.join(phrases)}")
-        if self.products:
-            phrases = [product.said(self.features) for product in self.products]
-            facts.append(f"products of these columns, which are clipped before: {', '.join(phrases)}")
-        ignored = [] if table is None or not self.named else [name for name in table if name not in set(self.features)]
-        if ignored:
-            facts.append(f"ignored columns: {', '.join(ignored)}")
-        return facts if self.provenance is None else [*facts, self.provenance.fact]
+        features = set(self.features)
+        ignored = [] if table is None or not self.named else [name for name in table if name not in features]
+        learned = [] if self.provenance is None else [self.provenance.fact]
+        return [*self._facts, *([f"ignored columns: {', '.join(ignored)}"] if ignored else []), *learned]
 
-    @property
-    def _products(self) -> list[tuple[int, Product]]:
-        """Each product with its first column."""
-        return list(zip(self.firsts[len(self.columns) :], self.products, strict=True))
-
-
-def _filler(missing: object) -> str:
-    return "marked by a column of their own" if missing == INDICATOR else f"counted as {missing}"
+    @cached_property
+    def _facts(self) -> list[str]:
+        numbers = [f"{name} {column}" for name, column in self._named if isinstance(column, Numeric)]
+        bins = [f"{name} {column}" for name, column in self._named if isinstance(column, Bins)]
+        levels: dict[bool, list[str]] = {True: [], False: []}
+        for name, column in self._named:
+            if isinstance(column, Levels):
+                levels[column.reference is None].append(f"{name} {column}")
+        missing = [
+            f"in {name} {'marked by a column of their own' if column.marked else f'counted as {column.missing}'}"
+            for name, column in self._named
+            if column.missing is not None
+        ]
+        clauses: list[tuple[str, str, Sequence[str]]] = [
+            ("declared bounds (values outside are clipped): ", ", ", numbers),
+            ("numbers that stay straight, without a curve: ", ", ", self.straight),
+            ("declared bins (values outside count in the first or the last): ", "; ", bins),
+            ("declared levels (another value counts as none of them): ", "; ", levels[True]),
+            ("declared levels (another value counts as the reference, which has no column): ", "; ", levels[False]),
+            ("missing values are refused, except ", ", ", missing),
+            (
+                "products of these columns, which are clipped before: ",
+                ", ",
+                [p.said(self.features) for p in self.products],
+            ),
+        ]
+        return [lead + between.join(entries) for lead, between, entries in clauses if entries]

@@ -6,25 +6,21 @@ import difflib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations_with_replacement
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dplr._kit.validation import is_listed, sentence
-from dplr.bounds.curves import Curve
-from dplr.bounds.kinds import Column, Numeric, Pair, middle, short
+from dplr.bounds.columns import Column, Curve, Matrix, Numeric, Pair, middle, require, short
 
-Matrix = NDArray[np.float64]
-
-ALL = "all"
 _FORM = 'Such as [["age", "hours"], ["age", "age"]], or "all".'
 _MOST_PRODUCTS = 4096  # each is a column of the model at least
 _NAMED = 5  # numbers in a sentence
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Product:
     """The product of two columns, as the model has them: a number counts as what it is less the middle of its range.
 
@@ -39,18 +35,25 @@ class Product:
 
     places: tuple[int, int]
     factors: tuple[Column, Column]
-    kind: ClassVar[str] = "product"
 
     @property
     def square(self) -> bool:
         """Whether a number is multiplied by itself."""
         return self.places[0] == self.places[1]
 
-    @property
+    @cached_property
     def curve(self) -> Curve | None:
         """The second factor, where it is a curve and the first one has levels."""
         second = self.factors[1]
         return second if isinstance(second, Curve) and _has_levels(self.factors[0]) else None
+
+    @cached_property
+    def _spans(self) -> tuple[range, range]:
+        """The columns of each factor that take part, counted from its first: of a number no mark does."""
+        first, second = (range(1 if factor.number else factor.block) for factor in self.factors)
+        if self.curve:
+            second = range(self.curve.line, self.curve.line + len(self.curve.places))
+        return first, second
 
     @property
     def numbers(self) -> int:
@@ -65,16 +68,19 @@ class Product:
     @property
     def width(self) -> int:
         """Columns of the model; where a factor has levels, at most one of them is not zero in any row."""
-        if self.curve:
-            return self.factors[0].block * len(self.curve.places)
-        first, second = (1 if factor.number else factor.block for factor in self.factors)
-        return first * second
+        return math.prod(map(len, self._spans))
 
     @property
     def pair(self) -> Pair:
-        """The range of every column."""
-        reach = math.prod(_reach(factor.number) for factor in self.factors if factor.number and not self.curve)
-        return (0.0 if self.square or not self.numbers else -reach, reach)
+        """The range of every column, as rounded subtractions have it."""
+        ranges = [factor.number for factor in self.factors if factor.number and not self.curve]
+        reach = math.prod(max(high - middle((low, high)), middle((low, high)) - low) for low, high in ranges)
+        return (0.0 if self.square or not ranges else -reach, reach)
+
+    def _names(self, features: Sequence[str]) -> list[list[str]]:
+        """Names of the columns of each factor that take part."""
+        parts = zip(self.places, self.factors, self._spans, strict=True)
+        return [factor.names(features[place])[span.start : span.stop] for place, factor, span in parts]
 
     def names(self, features: Sequence[str]) -> list[str]:
         """Names of the columns, such as "age*hours", "age^2", "age*work=Private"."""
@@ -88,39 +94,61 @@ class Product:
 
     def said(self, features: Sequence[str]) -> str:
         """The product in the words of a statement."""
-        first, second = (_phrase(factor, features[j]) for j, factor in zip(self.places, self.factors, strict=True))
+        first, second = (
+            f"({names[0]} - {short(middle(factor.number))})" if factor.number else f"each column of {features[place]}"
+            for place, factor, names in zip(self.places, self.factors, self._names(features), strict=True)
+        )
         if self.curve:
             return f"a curve of {features[self.places[1]]} for {first}"
         return f"{first} squared" if self.square else f"{first} * {second}"
-
-    def _names(self, features: Sequence[str]) -> list[list[str]]:
-        """Names of the columns of each factor that take part."""
-        names = [_names(factor, features[place]) for place, factor in zip(self.places, self.factors, strict=True)]
-        if self.curve:
-            knots = self.curve.names(features[self.places[1]])[self.curve.line :]
-            names[1] = knots[: len(self.curve.places)]
-        return names
 
     def write(self, encoded: Matrix, firsts: Sequence[int], out: Matrix) -> None:
         """Fill the columns from those of the factors, whose first ones are given. Every row by itself.
 
         Where both factors count as something, so does the product; a row that is refused is refused for its factor.
         """
-        if self.curve:
-            first, second = (encoded[:, start:] for start in firsts)
-            levels, start = first[:, : self.factors[0].block], int(self.curve.line)
-            shares = second[:, start : start + len(self.curve.places)]
-            out[:] = np.where((levels != 0)[:, :, np.newaxis], shares[:, np.newaxis], 0.0).reshape(len(out), self.width)
+        parts = [
+            encoded[:, first + span.start : first + span.stop] for first, span in zip(firsts, self._spans, strict=True)
+        ]
+        if not self.numbers:  # of levels with levels, 1 where both are there; with a curve, its shares
+            second = parts[1] if self.curve else parts[1] != 0
+            out[:] = np.where((parts[0] != 0)[:, :, np.newaxis], second[:, np.newaxis], 0.0).reshape(out.shape)
             return
-        parts = [_part(encoded[:, first:], factor) for first, factor in zip(firsts, self.factors, strict=True)]
+        for k, factor in enumerate(self.factors):
+            if factor.number:  # clipped, and less the middle: 0 exactly where a mark stands for it
+                parts[k] = np.clip(parts[k], *factor.number) - middle(factor.number)
         if self.numbers == 2:
             out[:, 0] = parts[0][:, 0] * parts[1][:, 0]
-        elif self.numbers == 1:
+        else:
             number, block = parts if self.factors[0].number else parts[::-1]
             out[:] = np.where(block != 0, number, 0.0)
-        else:
-            both = (parts[0] != 0)[:, :, np.newaxis] & (parts[1] != 0)[:, np.newaxis, :]
-            out[:] = both.reshape(len(out), self.width)
+
+
+def _has_levels(column: Column) -> bool:
+    """Whether columns of levels or bins stand for it."""
+    return column.number is None and not isinstance(column, Curve)
+
+
+def _product(first: int, second: int, columns: Sequence[Column]) -> Product:
+    if isinstance(columns[first], Curve) and _has_levels(columns[second]):
+        first, second = second, first  # the knots of each level lie side by side
+    return Product((first, second), (columns[first], columns[second]))
+
+
+def _fault(product: Product) -> tuple[str, str] | None:
+    """The rule that the product breaks, and a remedy: a square that repeats its column, a curve without a line."""
+    first = product.factors[0]
+    if product.square:
+        if isinstance(first, Curve):
+            return "must not square a curve", "A curve bends by itself: drop the square."
+        if first.number is None:
+            return "must not multiply levels by themselves", "Each of their columns is 0 or 1, and so its own square."
+        if first.kind in ("binary", "ordinal") and first.number == (0.0, 1.0):
+            return "must not square a column of two levels", "The square is the same for both: drop it."
+    elif not product.curve and any(isinstance(factor, Curve) and not factor.line for factor in product.factors):
+        remedy = "Leave out line = false, and its line is multiplied; or multiply it by levels."
+        return "must not multiply a curve without a line by a number", remedy
+    return None
 
 
 def read_products(pairs: Any, names: Sequence[str] | None, columns: Sequence[Column]) -> tuple[Product, ...]:
@@ -129,55 +157,31 @@ def read_products(pairs: Any, names: Sequence[str] | None, columns: Sequence[Col
     All are every square of a number and every product of two columns: polynomials of degree 2. A column of two levels
     has no square, and levels no product with themselves: those would repeat a column.
     """
-    if isinstance(pairs, str) and pairs == ALL:
-        pairs = _all_pairs(names, columns)
-    if not is_listed(pairs):
-        raise TypeError(sentence("products", "must be a list of pairs of columns", pairs, _FORM))
-    if len(pairs) > _MOST_PRODUCTS:
-        raise ValueError(sentence("products", f"must list at most {_MOST_PRODUCTS} pairs", f"{len(pairs)} pairs"))
-    products, places = [], set()
+    shown = range(len(columns)) if names is None else names
+    if isinstance(pairs, str) and pairs == "all":
+        places = combinations_with_replacement(range(len(columns)), 2)
+        pairs = [[shown[a], shown[b]] for a, b in places if _fault(_product(a, b, columns)) is None]
+    require(is_listed(pairs), "products", "must be a list of pairs of columns", pairs, _FORM, TypeError)
+    rule = f"must list at most {_MOST_PRODUCTS} pairs"
+    require(len(pairs) <= _MOST_PRODUCTS, "products", rule, f"{len(pairs)} pairs")
+    products: list[Product] = []
+    seen: set[frozenset[int]] = set()
     place_of = None if names is None else {name: place for place, name in enumerate(names)}
     for pair in pairs:
-        if not is_listed(pair) or len(pair) != 2:
-            raise ValueError(sentence("products", "must be a list of pairs of columns", pair, _FORM))
+        two = is_listed(pair) and len(pair) == 2
+        require(two, "products", "must be a list of pairs of columns", pair, _FORM)
         first, second = (_place(factor, place_of, len(columns)) for factor in pair)
-        if isinstance(columns[first], Curve) and _has_levels(columns[second]):
-            first, second = second, first  # the knots of each level lie side by side
-        if frozenset((first, second)) in places:
-            raise ValueError(sentence("products", "must list every product once", list(pair), "Drop the second one."))
-        places.add(frozenset((first, second)))
-        products.append(_checked(Product((first, second), (columns[first], columns[second])), list(pair)))
+        product = _product(first, second, columns)
+        remedy = "Drop the second one."
+        require(frozenset(product.places) not in seen, "products", "must list every product once", list(pair), remedy)
+        seen.add(frozenset(product.places))
+        if fault := _fault(product):
+            raise ValueError(sentence("products", fault[0], list(pair), fault[1]))
+        low, high = product.pair
+        finite, remedy = math.isfinite(high - low) and high > 0, "Express them in other units."
+        require(finite, "products", "must have a finite range above 0", list(pair), remedy)
+        products.append(product)
     return tuple(products)
-
-
-def _all_pairs(names: Sequence[str] | None, columns: Sequence[Column]) -> list[tuple[str | int, str | int]]:
-    places = combinations_with_replacement(range(len(columns)), 2)
-    pairs = [(a, b) for a, b in places if not _is_refused(Product((a, b), (columns[a], columns[b])))]
-    return list(pairs) if names is None else [(names[a], names[b]) for a, b in pairs]
-
-
-def _has_levels(column: Column) -> bool:
-    """Whether columns of levels or bins stand for it."""
-    return column.number is None and not isinstance(column, Curve)
-
-
-def _is_refused(product: Product) -> bool:
-    return (product.square and _repeats(product.factors[0])) or _lacks_line(product)
-
-
-def _repeats(column: Column) -> bool:
-    """Whether the square of a column says nothing that the column does not say."""
-    if isinstance(column, Curve) or column.number is None:
-        return True
-    return column.kind in ("binary", "ordinal") and column.number == (0.0, 1.0)
-
-
-def _lacks_line(product: Product) -> bool:
-    """Whether a curve without a line is a factor that must count as a number."""
-    first, second = product.factors
-    if isinstance(first, Curve) and _has_levels(second):
-        return False  # the pair as it is listed; a product has the curve behind
-    return not product.curve and any(isinstance(factor, Curve) and not factor.line for factor in product.factors)
 
 
 def write_products(products: Sequence[Product], names: Sequence[str] | None) -> list[list[Any]]:
@@ -191,7 +195,7 @@ def centred(products: Sequence[Product], features: Sequence[str]) -> str:
     for product in products:
         for place, factor in zip(product.places, product.factors, strict=True):
             if factor.number is not None and not product.curve:
-                starts[_names(factor, features[place])[0]] = f"{middle(factor.number):.6g}"
+                starts[factor.names(features[place])[0]] = f"{middle(factor.number):.6g}"
     if not starts:
         return ""
     clauses = [f"{name} counts from {start}" for name, start in list(starts.items())[:_NAMED]]
@@ -206,60 +210,14 @@ def centred(products: Sequence[Product], features: Sequence[str]) -> str:
 def _place(column: Any, names: Mapping[str, int] | None, count: int) -> int:
     if names is not None:
         name = str(column)
-        if name in names:
-            return names[name]
-        close = difflib.get_close_matches(name, names, 1)
-        remedy = f"Did you mean {close[0]!r}?" if close else "Declare it among the features."
-        raise ValueError(sentence("products", "must name columns of the bounds", column, remedy))
-    if isinstance(column, (bool, np.bool_)) or not hasattr(column, "__index__"):
-        remedy = "Columns without names are multiplied by position."
-        raise TypeError(sentence("products", "must hold positions of columns", column, remedy))
+        if name not in names:
+            close = difflib.get_close_matches(name, names, 1)
+            remedy = f"Did you mean {close[0]!r}?" if close else "Declare it among the features."
+            raise ValueError(sentence("products", "must name columns of the bounds", column, remedy))
+        return names[name]
+    indexed = not isinstance(column, (bool, np.bool_)) and hasattr(column, "__index__")
+    remedy = "Columns without names are multiplied by position."
+    require(indexed, "products", "must hold positions of columns", column, remedy, TypeError)
     place = int(column.__index__())
-    if not 0 <= place < count:
-        raise ValueError(sentence("products", f"must hold positions from 0 to {count - 1}", place))
+    require(0 <= place < count, "products", f"must hold positions from 0 to {count - 1}", place)
     return place
-
-
-def _checked(product: Product, pair: list[Any]) -> Product:
-    first = product.factors[0]
-    if not product.square and _lacks_line(product):
-        remedy = "Leave out line = false, and its line is multiplied; or multiply it by levels."
-        raise ValueError(sentence("products", "must not multiply a curve without a line by a number", pair, remedy))
-    if product.square and isinstance(first, Curve):
-        remedy = "A curve bends by itself: drop the square."
-        raise ValueError(sentence("products", "must not square a curve", pair, remedy))
-    if product.square and _repeats(first):
-        if first.number is None:
-            remedy = "Each of their columns is 0 or 1, and so its own square."
-            raise ValueError(sentence("products", "must not multiply levels by themselves", pair, remedy))
-        remedy = "The square is the same for both: drop it."
-        raise ValueError(sentence("products", "must not square a column of two levels", pair, remedy))
-    low, high = product.pair
-    if not (math.isfinite(high - low) and high > 0):
-        raise ValueError(sentence("products", "must have a finite range above 0", pair, "Express them in other units."))
-    return product
-
-
-def _reach(number: Pair) -> float:
-    """How far a number is from the middle of its range at most, as rounded subtractions have it."""
-    low, high = number
-    return max(high - middle(number), middle(number) - low)
-
-
-def _names(factor: Column, feature: str) -> list[str]:
-    """Of the number alone where there is one: a mark of what is missing takes no part."""
-    names = factor.names(feature)
-    return names[:1] if factor.number else names
-
-
-def _phrase(factor: Column, feature: str) -> str:
-    name = _names(factor, feature)[0] if factor.number else feature
-    return f"({name} - {short(middle(factor.number))})" if factor.number else f"each column of {name}"
-
-
-def _part(encoded: Matrix, factor: Column) -> Matrix:
-    """The columns of a factor: a number clipped and less the middle, which is 0 exactly where a mark stands for it."""
-    if factor.number is None:
-        return encoded[:, : factor.block]
-    low, high = factor.number
-    return np.clip(encoded[:, :1], low, high) - middle(factor.number)

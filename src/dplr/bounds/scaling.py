@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.validation import sentence
-from dplr.bounds.columns import Pair, middle
+from dplr.bounds.columns import Matrix, Pair, middle
 from dplr.bounds.layout import Layout
 from dplr.problem.geometry import GRID, INTERCEPT, Geometry
 from dplr.problem.losses import log_offset
@@ -99,37 +99,34 @@ class Prep:
 
         Both are (d,), in scaled units. A column of half-width c or more stays as it is. Needs bounds.
         """
-        c, d = self.geometry.half_width, self.geometry.d
+        c = self.geometry.half_width
         assert c is not None
         shift, scale, low, high = (part.copy() for part in (self.shift, self.scale, self.low, self.high))
         narrow, units = np.flatnonzero(half_widths < c), c * GRID
         shift[narrow] += middles[narrow] * GRID / scale[narrow]
         scale[narrow] *= c / half_widths[narrow]
         low[narrow], high[narrow] = -units, units
-        limits = np.full(d, -np.inf), np.full(d, np.inf)
-        for ends, end in zip(limits, (-units, units), strict=True):
-            ends[narrow] = shift[narrow] + end / scale[narrow]
-        limits = self._within(limits)
-        return replace(self, shift=shift, scale=scale, low=low, high=high, limits=limits)
+        return self._limited(narrow, shift, scale, low, high)
 
     def clipped(self, middles: NDArray[np.float64], half_widths: NDArray[np.float64]) -> Prep:
         """As `narrowed`, and not stretched: coefficients stay those of the same scaled problem."""
-        c, d = self.geometry.half_width, self.geometry.d
+        c = self.geometry.half_width
         assert c is not None
         low, high, narrow = self.low.copy(), self.high.copy(), np.flatnonzero(half_widths < c)
-        limits = np.full(d, -np.inf), np.full(d, np.inf)
-        for limit, ends, end in zip(limits, (low, high), (middles - half_widths, middles + half_widths), strict=True):
-            ends[narrow] = end[narrow] * GRID
-            limit[narrow] = self.shift[narrow] + ends[narrow] / self.scale[narrow]
-        return replace(self, low=low, high=high, limits=self._within(limits))
+        low[narrow], high[narrow] = (middles - half_widths)[narrow] * GRID, (middles + half_widths)[narrow] * GRID
+        return self._limited(narrow, self.shift, self.scale, low, high)
 
-    def _within(self, limits: Ends) -> Ends:
-        """The limits of narrowed columns inside the declared bounds, in every bit: the way back to units rounds."""
-        if self.layout is None:
-            return limits
-        declared = np.array(self.layout.pairs, np.float64).T
-        low, high = (np.where(np.isfinite(end), np.clip(end, *declared), end) for end in limits)
-        return low, high
+    def _limited(self, narrow: NDArray[np.intp], shift: Matrix, scale: Matrix, low: Matrix, high: Matrix) -> Prep:
+        """The way with these numbers, and the limits of narrowed columns in the user's units.
+
+        They stay inside the declared bounds in every bit: the way back to units rounds.
+        """
+        limits = np.full((2, self.geometry.d), [[-np.inf], [np.inf]])
+        for limit, ends in zip(limits, (low, high), strict=True):
+            limit[narrow] = shift[narrow] + ends[narrow] / scale[narrow]
+        if self.layout is not None:
+            limits = np.where(np.isfinite(limits), np.clip(limits, *np.array(self.layout.pairs, np.float64).T), limits)
+        return replace(self, shift=shift, scale=scale, low=low, high=high, limits=(limits[0], limits[1]))
 
     def to_user_units(self, coef: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
         """Coefficients and intercept for the user's columns and target, from those of the scaled problem."""
@@ -178,9 +175,7 @@ def ball_prep(
 ) -> Prep:
     """No bounds of columns: rows are projected onto the unit ball; a target is clipped to its bounds, or to [-1, 1]."""
     geometry = Geometry(d, intercept=INTERCEPT if fit_intercept else 0.0)
-    centred = fit_intercept or link == "log"
-    columns = [(0.0, GRID, -GRID, GRID)] * d + [_scale_to(target or (-1.0, 1.0), centred, GRID)]
-    return replace(_prep(geometry, columns, labels), target=None if labels is not None else target, link=link)
+    return _prep(geometry, [(0.0, GRID, -GRID, GRID)] * d, labels, target, link)
 
 
 def layout_prep(
@@ -191,10 +186,14 @@ def layout_prep(
     With an intercept bounds are centred, so a missing number is mapped to 0 exactly, and the number and its mark are
     one group. Without one the mark is a block of its own. Products are columns like the others (layout.md).
     """
-    marked = layout.marked if fit_intercept else ()
-    blocks = tuple(block for block in layout.blocks if block[0] - 1 not in marked)
-    prep = box_prep(layout.pairs, fit_intercept, labels, target, blocks, marked, layout.shared, layout.hats, link)
-    return replace(prep, layout=layout, target=None if labels is not None else target, link=link)
+    key = (fit_intercept, labels, target, link)
+    made: Prep | None = layout.made.get(key)
+    if made is None:
+        marked = layout.marked if fit_intercept else ()
+        blocks = tuple(block for block in layout.blocks if block[0] - 1 not in marked)
+        made = box_prep(layout.pairs, fit_intercept, labels, target, blocks, marked, layout.shared, layout.hats, link)
+        made = layout.made[key] = replace(made, layout=layout)
+    return made
 
 
 def box_prep(
@@ -237,8 +236,7 @@ def box_prep(
         (0.0, ends[j in hot], 0.0, ends[j in hot]) if j in hot | shares else _scale_to(pair, fit_intercept, units)
         for j, pair in enumerate(pairs)
     ]
-    columns.append(_scale_to(target or (-1.0, 1.0), fit_intercept or link == "log", GRID))
-    return _prep(geometry, columns, labels)
+    return _prep(geometry, columns, labels, target, link)
 
 
 def in_unit_ball(rows: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -264,8 +262,16 @@ def _scale_to(pair: Pair, centred: bool, units: float) -> tuple[float, float, fl
     return shift, scale, max((low - shift) * scale, -units), min((high - shift) * scale, units)
 
 
-def _prep(geometry: Geometry, columns: list[tuple[float, float, float, float]], labels: Pair | None) -> Prep:
-    """One read-only array for each of shift, scale, low and high, from one tuple a column."""
-    table = np.array(columns, dtype=np.float64).T.copy()
+def _prep(
+    geometry: Geometry,
+    columns: list[tuple[float, float, float, float]],
+    labels: Pair | None,
+    target: Pair | None,
+    link: str,
+) -> Prep:
+    """One read-only array for each of shift, scale, low and high, from one tuple a column and one of the target."""
+    of_target = _scale_to(target or (-1.0, 1.0), geometry.intercept > 0 or link == "log", GRID)
+    table = np.array([*columns, of_target], dtype=np.float64).T.copy()
     table.flags.writeable = False
-    return Prep(geometry, table[0], table[1], table[2], table[3], labels)
+    target = None if labels is not None else target
+    return Prep(geometry, table[0], table[1], table[2], table[3], labels, target=target, link=link)

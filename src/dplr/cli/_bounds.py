@@ -47,7 +47,7 @@ def init(
     columns = {name: column.kind for name, column in declared.items()}
     if target is not None and target not in columns:
         raise Refused(f"`--target` must be a column of `{data}`; got {target!r}.", USAGE)
-    from dplr.bounds.skeleton import skeleton
+    from dplr.bounds.toml import skeleton
 
     labels = {name: column.labels for name, column in declared.items()}
     write(output, skeleton(columns, target, labels).encode())

@@ -19,6 +19,7 @@ from dplr._kit.keywords import suggests
 from dplr._kit.options import documented
 from dplr._kit.validation import check_choice, check_count, check_list, sentence
 from dplr.bounds.declared import BoundsLike
+from dplr.bounds.formulas import Formula
 from dplr.estimators._classifier import PrivateClassifier
 from dplr.estimators._encoder import BoundsEncoder
 from dplr.estimators._formulas import is_formula
@@ -35,7 +36,6 @@ from dplr.estimators._search import PrivateSearch
 from dplr.estimators._svm import HuberSVC
 from dplr.estimators._unit_ball import UnitBall
 from dplr.fitting.pretraining import PublicLike
-from dplr.formulas.formula import Formula
 from dplr.ledger.handle import LedgerLike
 from dplr.mechanisms.automatic import AUTO
 from dplr.mechanisms.protocol import MechanismLike

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from sklearn.isotonic import isotonic_regression
 
 from dplr._kit.validation import check_choice, sentence
-from dplr.bounds.curves import Curve
-from dplr.bounds.kinds import middle
+from dplr.bounds.columns import Curve, middle
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep
 from dplr.estimators._refit import SAME_RELEASE

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dplr._kit.validation import capital, sentence
-from dplr.bounds.kinds import Bins, Levels
+from dplr.bounds.columns import Bins, Levels
 from dplr.bounds.layout import Layout
 from dplr.fitting.one_vs_rest import plan_models
 from dplr.inference.search import SURE

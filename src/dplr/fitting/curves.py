@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dplr._kit.validation import sentence
-from dplr.bounds.curves import FEWEST_KNOTS, MOST_KNOTS
+from dplr.bounds.columns import FEWEST_KNOTS, MOST_KNOTS
 from dplr.bounds.declared import MAX_FEATURES, Bounds
 
 if TYPE_CHECKING:

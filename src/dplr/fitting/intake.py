@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.validation import sentence
+from dplr.bounds.beside import check_name
 from dplr.bounds.declared import Bounds
 from dplr.bounds.scaling import Prep
-from dplr.bounds.units import check_name
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.units import USUAL_CAP, ClassWeight, UnitDeclaration, with_classes
 from dplr.privacy.unit import Unit

@@ -12,10 +12,9 @@ import numpy as np
 
 from dplr._kit.validation import check_choice, check_count, check_delta, check_flag, real_number, sentence
 from dplr._kit.warnings import PrivacyWarning, warn
-from dplr.bounds.columns import Pair
+from dplr.bounds.columns import CONSTANT, Pair, short
 from dplr.bounds.declared import MAX_FEATURES, Bounds
 from dplr.bounds.fourier import FourierMap
-from dplr.bounds.kinds import CONSTANT, short
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep, ball_prep, layout_prep
 from dplr.fitting.aims import COEFFICIENTS, check_table, choose_table

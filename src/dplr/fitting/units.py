@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from dplr._kit.validation import real_number, sentence
+from dplr.bounds.beside import check_name
 from dplr.bounds.declared import Bounds
-from dplr.bounds.units import check_name
 from dplr.privacy.unit import Unit
 from dplr.problem.losses import Loss, model_of
 

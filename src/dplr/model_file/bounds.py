@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dplr.bounds.beside import LEARNED, UNIT_KEYS, read_units
 from dplr.bounds.declared import MAX_FEATURES, Bounds
 from dplr.bounds.fourier import KERNELS, MOST_PAIRS, SEEDS, FourierMap
-from dplr.bounds.provenance import KEY as LEARNED
-from dplr.bounds.units import KEYS, UnitColumns
 from dplr.model_file.readers import choice, either, integer, label, label_list, list_of, number, table, text
 from dplr.model_file.statement import plain
 from dplr.model_file.strict_json import refuse
@@ -61,7 +59,7 @@ def write_bounds(bounds: Bounds | None) -> dict[str, Any] | None:
     if bounds.names is not None:
         columns = [{"name": name} | column for name, column in columns.items()]
     products = {"products": values["products"]} if bounds.products else {}
-    units = {key: values[key] for key in KEYS if key in values}
+    units = {key: values[key] for key in UNIT_KEYS if key in values}
     learned = {LEARNED: values[LEARNED]} if LEARNED in values else {}
     return {"columns": columns, "target": _plain_target(values.get("target"))} | products | units | learned
 
@@ -85,8 +83,8 @@ def read_bounds(where: str, value: Any) -> Bounds | None:
             refuse(f"{where}.columns", "must name every column once, in text", names)
         features = dict(zip(names, features, strict=True))
     try:
-        units = asdict(UnitColumns.from_dict(values, None))
-        return Bounds(features, values["target"], values.get("products", ()), **units, learned=values.get(LEARNED))
+        products, learned = values.get("products", ()), values.get(LEARNED)
+        return Bounds(features, values["target"], products, **read_units(values), learned=learned)
     except (ValueError, TypeError, OverflowError) as error:
         refuse(where, "must keep the rules of bounds", str(error))
 

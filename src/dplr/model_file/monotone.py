@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr.bounds.curves import Curve
+from dplr.bounds.columns import Curve
 from dplr.bounds.scaling import Prep
 from dplr.estimators._monotone import DIRECTIONS, project, tilted
 from dplr.model_file.readers import choice, list_of, table, text

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dplr._kit.extras import pandas
-from dplr.bounds.curves import Curve
-from dplr.bounds.kinds import INDICATOR, Bins, Column, Levels
+from dplr.bounds.columns import INDICATOR, Bins, Column, Curve, Levels
 from dplr.estimators._heading import facts_of
 from dplr.inference.description import correlation, deviation, mean, upper_variance
 from dplr.inference.determination import Squares, inflation

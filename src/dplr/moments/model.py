@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.validation import check_choice, sentence
-from dplr.bounds.kinds import Pair
+from dplr.bounds.columns import Pair
 from dplr.bounds.layout import Layout
 from dplr.estimators._curves import HasCurves
 from dplr.estimators._heading import facts_of

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.validation import sentence
-from dplr.bounds.kinds import INDICATOR, Bins, Levels, Numeric
+from dplr.bounds.columns import INDICATOR, Bins, Levels, Numeric
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import Product
 

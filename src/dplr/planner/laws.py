@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.validation import sentence
-from dplr.bounds.kinds import Bins, Column, Levels, Numeric, middle
+from dplr.bounds.columns import Bins, Column, Levels, Numeric, middle
 from dplr.planner.assumptions import Assumptions
 
 Matrix = NDArray[np.float64]

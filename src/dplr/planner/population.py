@@ -15,10 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.validation import sentence
-from dplr.bounds import Pair
-from dplr.bounds.coding import UNKNOWN
-from dplr.bounds.curves import Curve
-from dplr.bounds.kinds import INDICATOR, Bins, Column, Levels, Numeric, middle
+from dplr.bounds.columns import INDICATOR, Bins, Column, Curve, Levels, Numeric, Pair, middle
+from dplr.bounds.declared import UNKNOWN
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.pretraining import PublicData, read_public
 from dplr.planner.assumptions import Assumptions

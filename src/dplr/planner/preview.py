@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from dplr._kit.warnings import UtilityWarning, warn
-from dplr.bounds.kinds import Numeric
+from dplr.bounds.columns import Numeric
 from dplr.fitting.aims import COEFFICIENTS
 from dplr.fitting.one_vs_rest import ReleasePlan
 from dplr.fitting.planning import PublicFacts

@@ -19,8 +19,7 @@ from dplr._kit.progress import silent
 from dplr._kit.validation import sentence
 from dplr._kit.warnings import DataWarning, PrivacyWarning, UtilityWarning, muted
 from dplr.bounds import Bounds
-from dplr.bounds.coding import coded_bounds
-from dplr.bounds.declared import codebook_of, with_numbers
+from dplr.bounds.declared import codebook_of, coded_bounds, with_numbers
 from dplr.fitting.intake import InMemory, raw_rows
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.release import FitInput, FittedRelease, release

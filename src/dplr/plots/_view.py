@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.validation import check_choice, sentence
-from dplr.bounds import Bounds, Pair, Prep
+from dplr.bounds.columns import Pair
+from dplr.bounds.declared import Bounds
+from dplr.bounds.scaling import Prep
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.statement import PrivacyStatement, delta_words
 from dplr.problem.fit import History

@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from dplr._kit.validation import sentence
-from dplr.bounds.units import check_name
+from dplr.bounds.beside import check_name
 from dplr.quantiles.grid import Kind
 from dplr.rows import Table
 from dplr.rows.tables.kinds import declared_kind

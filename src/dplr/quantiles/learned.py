@@ -12,8 +12,8 @@ from dplr._kit import markup
 from dplr._kit.files import checked_name
 from dplr._kit.validation import sentence
 from dplr._kit.warnings import UtilityWarning, warn
+from dplr.bounds.beside import LEARNED, Provenance
 from dplr.bounds.declared import Bounds
-from dplr.bounds.provenance import KEY, Provenance
 from dplr.bounds.toml import key_of
 from dplr.privacy.statement import PrivacyStatement, alarms
 from dplr.quantiles.grid import EPOCH, Kind
@@ -177,7 +177,7 @@ class LearnedBounds:
             raise ValueError(sentence("columns", "must have bounds of one feature at least", "none", "Use more eps."))
         values["features"] = list(learned.values()) if self._by_position else {**values["features"], **learned}
         if self._provenance is not None:
-            values[KEY] = self._provenance.to_dict()
+            values[LEARNED] = self._provenance.to_dict()
         for column in spoken:
             if column.name == self.target and column.kind != Kind.FLAG:
                 levels = {"classes": list(column.levels)}

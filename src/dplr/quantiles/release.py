@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from dplr._kit.keywords import suggests
 from dplr._kit.validation import check_delta, check_eps, sentence
+from dplr.bounds.beside import check_name, write_units
 from dplr.bounds.declared import Bounds, BoundsLike, as_bounds, codebook_of
-from dplr.bounds.units import UnitColumns, check_name
 from dplr.fitting.intake import RawRows, raw_rows
 from dplr.fitting.run import accounted
 from dplr.fitting.streaming import of_query
@@ -218,11 +218,8 @@ def _plain_bounds(declared: Bounds | None, data: RawRows) -> dict[str, Any]:
     """The declarations, of persons and weights too, as plain values."""
     unit, values = data.unit, {"features": {}} if declared is None else declared.to_dict()
     by_column = data.ids is not None or unit.person is not None
-    units = UnitColumns(
-        unit.person if by_column else None, unit.rows_per_person, data.weight_column,
-        unit.weight_max if data.weight_column else None,
-    )  # fmt: skip
-    return values | units.to_dict()
+    person, weight = unit.person if by_column else None, data.weight_column
+    return values | write_units(person, unit.rows_per_person, weight, unit.weight_max if weight else None)
 
 
 def _checked_eps(eps: float) -> float:

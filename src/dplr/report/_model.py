@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from dplr import plots
-from dplr.bounds.curves import Curve
+from dplr.bounds.columns import Curve
 from dplr.plots._coefficients import draw_coefficients, height_of
 from dplr.plots._curves import draw_column, strongest
 from dplr.plots._effects import Effects

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.validation import check_list, describe, sentence
-from dplr.bounds.curves import Curve, labels_of
-from dplr.bounds.kinds import CONSTANT, Bins, Levels, middle
-from dplr.bounds.kinds import INDICATOR as MARKED
+from dplr.bounds.columns import CONSTANT, Bins, Curve, Levels, labels_of, middle
+from dplr.bounds.columns import INDICATOR as MARKED
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep
 from dplr.inference.reading import Reading

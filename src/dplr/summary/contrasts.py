@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr.bounds.curves import Curve
-from dplr.bounds.kinds import middle
+from dplr.bounds.columns import Curve, middle
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import Product
 from dplr.bounds.scaling import Prep

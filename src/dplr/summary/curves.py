@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from dplr._kit import markup
 from dplr._kit.extras import pandas
 from dplr._kit.validation import describe, sentence
-from dplr.bounds.curves import Curve
-from dplr.bounds.kinds import INVERSES, Numeric, middle
+from dplr.bounds.columns import TRANSFORMS, Curve, Numeric, middle
 from dplr.bounds.layout import Layout
 from dplr.privacy.estimand import Estimand
 from dplr.rows.tables.writers import write_column
@@ -341,7 +340,7 @@ def _knots(column: Numeric, narrow: Matrix | None) -> tuple[Matrix, Matrix]:
     if narrow is not None:
         places |= {float(end) for end in narrow if low < end < high}
     on_scale = np.array(sorted(places))
-    inverse = INVERSES[column.transform]
+    inverse = TRANSFORMS[column.transform].back
     knots = np.array([min(max(inverse(place), column.lower), column.upper) for place in on_scale.tolist()])
     knots[0], knots[-1] = column.lower, column.upper
     return knots, on_scale

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dplr._kit import markup
 from dplr._kit.markup import printable
-from dplr.bounds.kinds import short
+from dplr.bounds.columns import short
 from dplr.inference.intervals import ASSUMED, BARELY, DECLARED, NARROWLY
 from dplr.summary.columns import INTERCEPT
 

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.validation import check_positive, sentence
-from dplr.bounds.curves import Curve
-from dplr.bounds.kinds import Numeric
+from dplr.bounds.columns import Curve, Numeric
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import centred
 from dplr.inference.expansion import widened

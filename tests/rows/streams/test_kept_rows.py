@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from dplr.bounds import ball_prep
+from dplr.bounds.scaling import ball_prep
 from dplr.problem.losses import LOGISTIC, SQUARED
 from dplr.rows.array.rows import ArrayRows
 from dplr.rows.queries.clipped import ClippedGradient

@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn
 
 from dplr._kit.validation import sentence
-from dplr.bounds.columns import INDICATOR, Bins, Column, Level, Levels, Numeric, Pair, middle
-from dplr.bounds.curves import Curve
-from dplr.bounds.kinds import INVERSES
+from dplr.bounds.columns import INDICATOR, TRANSFORMS, Bins, Column, Curve, Level, Levels, Numeric, Pair, middle
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import Product
 from dplr.bounds.scaling import Prep
@@ -29,7 +27,7 @@ class Number:
     ----------
     place : of the declared column.
     lower, upper : in the user's units, narrower ranges included.
-    transform : a key of `INVERSES`.
+    transform : a key of `TRANSFORMS`.
     filler : what a missing value counts as, in the user's units; None where it is refused.
     middle : on the scale of the transform; 0 except in a factor.
     """
@@ -231,9 +229,9 @@ def _of_column(place: int, column: Column, ends: Pair, name: str) -> list[Own]:
 
 
 def _numeric(place: int, column: Numeric, ends: Pair) -> list[Own]:
-    if column.transform not in INVERSES:
+    if column.transform not in TRANSFORMS:
         _refuse(f'transform = "{column.transform}"', f"column {place}")
-    undone, (low, high) = INVERSES[column.transform], column.range
+    undone, (low, high) = TRANSFORMS[column.transform].back, column.range
     # A declared bound is taken as it stands: on its way to the scale and back it would be rounded.
     lower = column.lower if ends[0] <= low else undone(ends[0])
     upper = column.upper if ends[1] >= high else undone(ends[1])

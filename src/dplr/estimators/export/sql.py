@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from dplr._kit.validation import check_choice, check_list, sentence
-from dplr.bounds.columns import Level
-from dplr.bounds.kinds import Pair
+from dplr.bounds.columns import Level, Pair
 from dplr.estimators.export.parts import Interval, Mark, Number, OneHot, Part, Position, Shares, Times, parts_of
 from dplr.problem.link import Link
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr.bounds.kinds import Numeric
+from dplr.bounds.columns import Numeric
 from dplr.bounds.scaling import Prep
 from dplr.rows.array.rows import ArrayRows
 from dplr.rows.spill import Spill, has_room, mapped_zeros

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dplr._core import Features
 from dplr._kit.validation import sentence
-from dplr.bounds.kinds import Column, Levels
+from dplr.bounds.columns import Column, Levels
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import Product
 from dplr.rows.selection import spans

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._core import Feature, NumberCodes, TextCodes, Values, array_values, arrow_values
-from dplr.bounds.curves import Curve
-from dplr.bounds.kinds import INDICATOR, Bins, Column, Levels, Numeric
+from dplr.bounds.columns import INDICATOR, Bins, Column, Curve, Levels, Numeric
 from dplr.rows.tables.table import Table
 from dplr.rows.tables.text import MISSING, UNKNOWN, codes_of_names, is_arrow, is_arrow_dictionary
 from dplr.rows.tables.writers import codes, number

@@ -12,8 +12,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr.bounds.curves import Curve
-from dplr.bounds.kinds import INDICATOR, Bins, Column, Levels, Numeric
+from dplr.bounds.columns import INDICATOR, Bins, Column, Curve, Levels, Numeric
 from dplr.rows.tables.table import Matrix
 from dplr.rows.tables.text import MISSING, NUMBERS, UNKNOWN, Codes, text_codes, without_dictionary
 
