@@ -96,7 +96,7 @@ def read_model(est: Any) -> Model:
     if columns is None or len(columns) != coef.shape[1]:
         columns = [f"x{column}" for column in range(coef.shape[1])]
     names = tuple(str(name) for name in columns)
-    classes = [str(label) for label in getattr(est, "classes_", ())]
+    classes, bounds = [str(label) for label in getattr(est, "classes_", ())], getattr(est, "bounds", None)
     kind = getattr(est, "_kind", "logistic" if hasattr(est, "predict_proba") else "svm" if classes else "linear")
     history = getattr(est, "history_", None)
     record, statement = getattr(est, "_record", None), getattr(est, "privacy_", None)
@@ -113,7 +113,7 @@ def read_model(est: Any) -> Model:
         estimand=of_another_library if statement is None else statement.estimand,
         history=history if isinstance(history, History) else None,
         deviation=_deviation(record, statement) if len(coef) == 1 else None,
-        target=_target(getattr(est, "bounds", None)) if not classes else None,
+        target=None if classes or not isinstance(bounds, Bounds) else bounds.target_pair(),
         prep=getattr(record, "prep", None),
     )
 
@@ -130,10 +130,6 @@ def _ranges(bounds: Any, names: tuple[str, ...]) -> NDArray[np.float64] | None:
     if layout is None or layout.width != len(names) or (layout.named and layout.names != names):
         return None
     return np.array(layout.pairs, dtype=np.float64)
-
-
-def _target(bounds: Any) -> Pair | None:
-    return bounds.target_pair() if isinstance(bounds, Bounds) else None
 
 
 def _deviation(record: Any, statement: PrivacyStatement | None) -> float | None:
