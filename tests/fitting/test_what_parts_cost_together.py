@@ -66,7 +66,7 @@ def planned_of(mechanism, unit, classes, delta, eps=1.0, **options):
 
 def parts_of(planned, classes):
     """The statement of one release, and how many there are of it."""
-    joint = classes < 3 or planned.mechanism.joint is not None
+    joint = classes < 3 or planned.mechanism.joint
     return planned.plan.statement, 1 if joint else classes
 
 

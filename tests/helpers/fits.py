@@ -1,8 +1,34 @@
-"""Fits of a problem that a test wrote itself, through the whole story: plan, reserve, run, commit."""
+"""Fits of a problem that a test wrote itself: by a mechanism alone, or through plan, reserve, run, commit."""
+
+from typing import Any, NamedTuple
 
 from dplr._kit.progress import silent
 from dplr.fitting import run as fitting
 from dplr.fitting.one_vs_rest import plan_models
+
+
+class Fitted(NamedTuple):
+    """What a mechanism released for one model, and what follows from it."""
+
+    coef: Any
+    released: Any
+    iterates: Any = None
+
+
+def once(mechanism, rows, plan, source):
+    """One fit under a plan, which nobody accounts for."""
+    return _fitted(plan, mechanism.run(rows, plan, source))
+
+
+def often(mechanism, rows, plan, source, count):
+    """Many fits under one plan."""
+    return [_fitted(plan, part) for part in mechanism.run_many(rows, [plan] * count, source)]
+
+
+def _fitted(plan, part):
+    (coef,) = plan.mechanism.solve(plan, [part])
+    blocks = {name: block for name, block in part.items() if name not in ("coef", "iterates")}
+    return Fitted(coef, blocks, part.get("iterates"))
 
 
 def run_many(rows, problem, mechanism, levels, delta, ledger, source, track=silent):

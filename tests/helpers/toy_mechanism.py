@@ -14,8 +14,7 @@ from dplr._kit.validation import check_positive, sentence
 from dplr.mechanisms.protocol import Description, Mechanism
 from dplr.privacy import calibration
 from dplr.privacy.guarantees import Pure
-from dplr.privacy.statement import PrivacyStatement, Release
-from dplr.problem.fit import Fit
+from dplr.privacy.statement import Release
 from dplr.problem.plan import Plan
 from dplr.rows.queries.moments import Moments
 
@@ -47,7 +46,7 @@ class LabelledMean(Mechanism):
     def blocks(self, problem, eps, delta, classes=()):
         return {"labelled": (problem.geometry.n_coefs,)}
 
-    def plan(self, problem, eps, delta):
+    def plan(self, problem, eps, delta, classes=()):
         self.check(problem)
         if delta > 0:
             raise ValueError(sentence("delta", 'must be 0 with mechanism="toy"', delta))
@@ -57,22 +56,17 @@ class LabelledMean(Mechanism):
         if law != "none":
             charged, (noise,) = calibration.discrete_laplace(largest, eps, (1.0,), (size,))
             block = Release((size,), charged, law, noise.scale, noise.grid, 1.0, noise.units)
-        statement = PrivacyStatement(
-            mechanism=ABOUT.name, eps=eps, delta=delta, guarantee=Pure(eps), neighbouring=problem.neighbouring,
-            released={"labelled": block}, calibration=f"L1 sensitivity {largest:.6g}", assumptions=problem.assumptions,
-            arithmetic=ABOUT.arithmetic, reproducible=False, source="a toy of the tests",
-        )  # fmt: skip
-        return Plan(problem, statement)
+        words, source = f"L1 sensitivity {largest:.6g}", "a toy of the tests"
+        statement = self.promise(problem, eps, delta, Pure(eps), {"labelled": block}, words, source)
+        return Plan(self, problem, statement)
 
-    def run(self, rows, plans, source, track=silent):
-        geometry, n_rows = plans[0].problem.geometry, plans[0].problem.n_rows
+    def run(self, rows, plan, source, track=silent):
+        geometry, block = plan.problem.geometry, plan.statement.released["labelled"]
         total = rows.total(Moments(geometry.d, geometry.intercept > 0))
-        fits = []
-        for plan in track(plans, "labelled mean"):
-            block = plan.statement.released["labelled"]
-            units = total.integers(math.frexp(block.grid)[1] - 1, (np.arange(geometry.n_coefs), geometry.n_coefs))
-            if block.units:
-                units = units + source.laplace(block.units, len(units))
-            released = units.astype(np.float64) * block.grid
-            fits.append(Fit(self.length * released / n_rows, plan.statement, {"labelled": released}))
-        return fits
+        units = total.integers(math.frexp(block.grid)[1] - 1, (np.arange(geometry.n_coefs), geometry.n_coefs))
+        if block.units:
+            units = units + source.laplace(block.units, len(units))
+        return {"labelled": units.astype(np.float64) * block.grid}
+
+    def solve(self, plan, parts):
+        return [self.length * part["labelled"] / plan.problem.n_rows for part in parts]

@@ -152,5 +152,5 @@ def test_models_of_a_fit_come_from_sums_that_agree():
         problem, est.released_, {name: block.deviation for name, block in plan.statement.released.items()}
     )
     for k in range(10):
-        assert est.coef_[k] == pytest.approx(spec.solve(plan, one_class(agreed, k))[:-1], rel=1e-9)
-        assert not np.allclose(est.coef_[k], spec.solve(plan, one_class(est.released_, k))[:-1], rtol=1e-3)
+        assert est.coef_[k] == pytest.approx(spec.solve(plan, [one_class(agreed, k)])[0][:-1], rel=1e-9)
+        assert not np.allclose(est.coef_[k], spec.solve(plan, [one_class(est.released_, k)])[0][:-1], rtol=1e-3)

@@ -56,7 +56,7 @@ def histories(spec, plan, one, other):
             patch.setattr(drawing, "noisy_cells", history.noisy_cells)
             for steps in (columns, descent):
                 patch.setattr(steps, "noisy", history.noisy)
-            spec.run(rows, [plan], history)
+            spec.run(rows, plan, history)
         found.append(history)
     return found
 

@@ -23,6 +23,7 @@ from dplr.problem.geometry import Geometry
 from dplr.problem.losses import LOGISTIC
 from dplr.problem.problem import Problem
 from dplr.rows import ArrayRows
+from fits import often
 
 mpmath = pytest.importorskip("mpmath")
 PAIRS = 400  # of each kind
@@ -233,7 +234,7 @@ def test_a_linear_term_on_a_coarse_lattice_tells_the_data_set_in_one_release_and
     told = {}
     for name, unit in {"real": plan.settings.unit, "coarse": 1.0}.items():
         settings = replace(plan.settings, unit=unit)
-        fits = NOISE.run(rows_of(1.0), [replace(plan, settings=settings)] * RUNS, Source(3))
+        fits = often(NOISE, rows_of(1.0), replace(plan, settings=settings), Source(3), RUNS)
         for last in (1.0, 0.0):  # a row of 0 has no gradient, and one of 1 about half a unit
             told[name, last] = share_near([linear_term(fit.coef[0], last, settings.ridge) for fit in fits], 1.0)
     assert told["coarse", 1.0] > 0.9
@@ -249,10 +250,10 @@ def test_a_point_that_is_not_rounded_is_seen_in_one_release_of_output_perturbati
     grid = plan.statement.released["coef"].grid
     minimum = minimisation.minimise(rows_of(1.0), plan)
     other = minimum + 0.4 * grid
-    real = [fit.coef for fit in spec.run(rows_of(1.0), [plan] * RUNS, Source(3))]
+    real = [fit.coef for fit in often(spec, rows_of(1.0), plan, Source(3), RUNS)]
     monkeypatch.setattr(minimisation, "noisy", lambda point, lattice, noise: point + noise * lattice)
     monkeypatch.setattr(minimisation, "to_grid", lambda coef, grid: coef)
-    twin = [fit.coef for fit in spec.run(rows_of(1.0), [plan] * RUNS, Source(3))]
+    twin = [fit.coef for fit in often(spec, rows_of(1.0), plan, Source(3), RUNS)]
 
     def fits(releases, candidate):
         units = (np.array(releases) - candidate) / grid

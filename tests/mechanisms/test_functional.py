@@ -22,11 +22,11 @@ from dplr.mechanisms.functional.spec import FunctionalMechanism
 from dplr.noise import Source
 from dplr.privacy import sensitivity
 from dplr.privacy.guarantees import Neighbouring, Pure
-from dplr.problem.fit import Fit
 from dplr.problem.losses import LOGISTIC, SQUARED
 from dplr.problem.problem import Problem
 from dplr.rows import ArrayRows
 from dplr.solvers import adassp_ridge, solve_quadratic
+from fits import often, once
 from made_rows import make_data, make_groups, make_prep
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -39,7 +39,7 @@ def problem_of(prep, loss=LOGISTIC, relation=Neighbouring.REPLACE_ONE, n_rows=50
 def fitted(prep, X, y, eps=1.0, spec=None, seed=0, **facts):
     spec = spec or FunctionalMechanism(approximation="taylor")
     plan = spec.plan(problem_of(prep, **{"n_rows": len(X), **facts}), eps, 0.0)
-    return plan, spec.run(ArrayRows(X, y, prep), [plan], Source(seed=seed))[0]
+    return plan, once(spec, ArrayRows(X, y, prep), plan, Source(seed=seed))
 
 
 @pytest.mark.parametrize("kind", ["ball", "cube", "corner"])
@@ -81,7 +81,7 @@ def test_noise_of_both_blocks_has_the_stated_scale(eps, count):
     plan = spec.plan(problem_of(prep, n_rows=50), eps, 0.0)
     _, exact = fitted(prep, X, y, math.inf)
     source = Source(seed=9)
-    runs = [fit.released for fit in spec.run(rows, [plan] * count, source)]
+    runs = [fit.released for fit in often(spec, rows, plan, source, count)]
     for name, release in plan.statement.released.items():
         moved = np.abs([run[name] - exact.released[name] for run in runs])
         assert moved.mean() == pytest.approx(release.scale, rel=5 / math.sqrt(moved.size))
@@ -118,7 +118,7 @@ def test_whole_fit_does_not_depend_on_blocks_threads_order_or_layout(eps):
     X, y = make_data("cube", 9000, 5)
     spec = FunctionalMechanism()
     plan = spec.plan(problem_of(prep, n_rows=9000), eps, 0.0)
-    expected = spec.run(ArrayRows(X, y, prep), [plan], Source(seed=1))[0].coef
+    expected = once(spec, ArrayRows(X, y, prep), plan, Source(seed=1)).coef
     order = np.random.default_rng(0).permutation(9000)
     for rows in [
         ArrayRows(X, y, prep, block_rows=1),
@@ -127,11 +127,9 @@ def test_whole_fit_does_not_depend_on_blocks_threads_order_or_layout(eps):
         ArrayRows(X[order], y[order], prep, block_rows=2**13, threads=2),
         ArrayRows(np.asfortranarray(X), y, prep, threads=2),
     ]:
-        assert_array_equal(spec.run(rows, [plan], Source(seed=1))[0].coef, expected)
+        assert_array_equal(once(spec, rows, plan, Source(seed=1)).coef, expected)
     single = X.astype(np.float32)
-    both = [
-        spec.run(ArrayRows(data, y, prep), [plan], Source(seed=1))[0].coef for data in (single, single.astype(float))
-    ]
+    both = [once(spec, ArrayRows(data, y, prep), plan, Source(seed=1)).coef for data in (single, single.astype(float))]
     assert_array_equal(*both)
 
 
@@ -170,9 +168,9 @@ def test_add_remove_never_uses_the_number_of_rows(monkeypatch):
             "off_diagonal": np.array([1.0, 2, 3]),
         }
         assert plan.problem.n_rows is None
-        coefs.append(spec.solve(plan, released))
+        coefs.append(spec.solve(plan, [released])[0])
         X, y = make_data("cube", n, 2)
-        assert len(spec.run(ArrayRows(X, y, prep), [plan], Source(seed=0))[0].released["diagonal"]) == 3
+        assert len(once(spec, ArrayRows(X, y, prep), plan, Source(seed=0)).released["diagonal"]) == 3
     assert_array_equal(*coefs)
 
 
@@ -248,10 +246,12 @@ def test_automatic_ridge_and_floor_are_the_stated_deviations_of_the_noise():
     deviation = math.sqrt(2) * plan.released["diagonal"].scale
     diagonal = np.array([10 * deviation, -deviation])
     released = {"linear": np.array([30.0, 50.0]), "diagonal": diagonal, "off_diagonal": np.zeros(1)}
-    coef = FunctionalMechanism(approximation="taylor").solve(plan, released)
+    coef = FunctionalMechanism(approximation="taylor").solve(plan, [released])[0]
     assert_allclose(coef, [2 * 30.0 / (14 * deviation), 0.0])
     diagonal[1] = deviation
-    assert_allclose(FunctionalMechanism(approximation="taylor").solve(plan, released)[1], 2 * 50.0 / (5 * deviation))
+    assert_allclose(
+        FunctionalMechanism(approximation="taylor").solve(plan, [released])[0][1], 2 * 50.0 / (5 * deviation)
+    )
 
 
 def test_weight_minimises_the_noise_of_the_gradient():
@@ -316,13 +316,13 @@ def test_rerun_draws_until_the_matrix_is_positive_definite_at_half_of_eps_a_run(
     source, used = Source(seed=2), []
     for _ in range(30):
         before = source.drawn
-        fit = spec.run(ArrayRows(X, y, prep), [plan], source)[0]
+        fit = once(spec, ArrayRows(X, y, prep), plan, source)
         used.append(source.drawn - before)
         matrix, vector = moment_matrix(plan.problem, fit.released)
         assert np.linalg.eigvalsh(matrix)[0] > 0
         assert_allclose(fit.coef, np.linalg.solve(matrix, 2 * vector))
     assert max(used) > 2 * min(used)  # some were drawn again, and nothing of the fit tells which
-    assert set(Fit.__slots__) == {"coef", "statement", "released", "iterates"}
+    assert spec.run(ArrayRows(X, y, prep), plan, source).keys() == plan.released.keys()
 
 
 def test_rerun_without_noise_ends_on_singular_data():
@@ -350,9 +350,9 @@ def test_gaussian_blocks_have_the_stated_deviations_and_guarantee(relation):
         assert plan.released[name].scale == pytest.approx(joint / mu / factor, rel=1e-3)
         assert plan.released[name].scale * factor >= joint / mu * (1 - 1e-12)
     exact_plan = spec.plan(problem_of(prep, relation=relation), math.inf, 0.0)
-    exact = spec.run(ArrayRows(X, y, prep), [exact_plan], Source())[0]
+    exact = once(spec, ArrayRows(X, y, prep), exact_plan, Source())
     source = Source(seed=8)
-    runs = [spec.run(ArrayRows(X, y, prep), [plan], source)[0].released for _ in range(500)]
+    runs = [once(spec, ArrayRows(X, y, prep), plan, source).released for _ in range(500)]
     for name, release in plan.released.items():
         moved = np.array([run[name] - exact.released[name] for run in runs])
         assert moved.std() == pytest.approx(release.scale, rel=4 / math.sqrt(2 * moved.size))
@@ -387,7 +387,7 @@ def test_what_blocks_make_public_carries_no_noise_of_its_own(relation, delta):
     count = relation is Neighbouring.ADD_REMOVE
     # Off the diagonal: 2 + 3 + 6 pairs of groups and 6 cells of the intercept.
     assert [release.shape[0] for release in plan.released.values()] == [7, 1 + count, 11 + 6]
-    fit = spec.run(ArrayRows(X, y, prep), [plan], Source(seed=0))[0]
+    fit = once(spec, ArrayRows(X, y, prep), plan, Source(seed=0))
     matrix, _ = moment_matrix(plan.problem, fit.released)
     for first, last in ((1, 3), (3, 6)):
         block = matrix[first:last, first:last]
@@ -403,7 +403,7 @@ def test_of_shares_of_knots_every_cell_that_may_not_be_0_is_released(relation):
     plan, count = FunctionalMechanism().plan(problem, 1.0, 0.0), relation is Neighbouring.ADD_REMOVE
     # Off the diagonal: 4 + 6 + 24 pairs of groups, 2 + 4 of neighbours, and 11 cells of the intercept.
     assert [release.shape[0] for release in plan.released.values()] == [12, 11 + count, 34 + 6 + 11]
-    fit = FunctionalMechanism().run(ArrayRows(X, y, prep), [plan], Source(seed=0))[0]
+    fit = once(FunctionalMechanism(), ArrayRows(X, y, prep), plan, Source(seed=0))
     matrix, _ = moment_matrix(plan.problem, fit.released)
     beside = {(1, 2), (2, 3), (5, 6), (6, 7), (8, 9), (9, 10)}
     for first, last in ((1, 5), (5, 11)):
@@ -420,7 +420,7 @@ def test_what_marks_make_public_carries_no_noise_of_its_own(relation, delta):
     count = relation is Neighbouring.ADD_REMOVE
     # On the diagonal both numbers; off it 2 + 4 + 2 pairs of columns of different groups, and 5 cells of the intercept.
     assert [release.shape[0] for release in plan.released.values()] == [6, 2 + count, 8 + 5]
-    fit = spec.run(ArrayRows(X, y, prep), [plan], Source(seed=0))[0]
+    fit = once(spec, ArrayRows(X, y, prep), plan, Source(seed=0))
     matrix, _ = moment_matrix(plan.problem, fit.released)
     assert matrix[0, 1] == 0
     assert matrix[1, 1] == matrix[1, 5] / prep.geometry.intercept * prep.geometry.half_width
@@ -458,7 +458,7 @@ def test_ridge_of_columns_without_a_diagonal_cell_is_that_of_others(delta):
     spec = FunctionalMechanism(approximation="taylor")
     plan = spec.plan(problem_of(prep), 50.0, delta)
     assert list(plan.released) == ["linear", "off_diagonal"]
-    fit = spec.run(ArrayRows(X, y, prep), [plan], Source(seed=0))[0]
+    fit = once(spec, ArrayRows(X, y, prep), plan, Source(seed=0))
     block = plan.released["linear"]
     deviation = block.deviation / best_weight(prep.geometry, Neighbouring.REPLACE_ONE, spec.coef_norm, delta > 0)[0]
     matrix, vector = moment_matrix(plan.problem, fit.released)

@@ -202,7 +202,7 @@ def test_a_fit_on_poisson_batches_learns():
 
 def test_every_model_of_a_step_sums_a_batch_of_its_own():
     """The accountant adds the steps of all models up as if each drew its own."""
-    state, batches = _State(plan(1.0, 1e-5, steps=2, clip=0.5, batch=250), 3), []
+    planned, source, batches = plan(1.0, 1e-5, steps=2, clip=0.5, batch=250), Source(3), []
 
     class Rows:
         units = N
@@ -215,7 +215,9 @@ def test_every_model_of_a_step_sums_a_batch_of_its_own():
             zeros = np.zeros(query.shape, np.int64)
             return Total(zeros, zeros, query.exponent, Faults(0, 0, 0, ()))
 
-    state.of_batches(Rows(), Source(3))
+    rows = Rows()
+    for _ in range(3):
+        _State(planned, None).total(rows, source)
     assert len(batches) == 3
     assert len(set(map(tuple, batches))) == 3
 
@@ -365,8 +367,8 @@ def test_every_release_is_the_floored_sum_of_its_rows_plus_its_own_noise(options
     fits = fitting.run_many(rows, problem, mechanism, levels, 1e-5, NullLedger(), source)
     plans = [mechanism.plan(problem, eps, 1e-5) for eps in levels]
     asked, noise, drawn = iter(source.asked), iter(source.noise), iter(source.batches)
-    for step in range(6):
-        for released, planned in zip(fits, plans, strict=True):
+    for released, planned in zip(fits, plans, strict=True):
+        for step in range(6):
             release, walk = planned.statement.released["gradients"], planned.settings
             if batches:
                 assert next(asked) == (100, walk.rate_units) == (100, round(0.4 * 2**32))

@@ -199,13 +199,13 @@ def test_derived_cells_are_those_of_the_exact_hessian(relation, kinds, fit_inter
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         rows = ArrayRows(X, y, prep)
-        (fit,) = dplr.ScoreRelease().run(rows, [plan], Source(0))
-        point = rounds.last_point(plan, fit.released)
+        released = dplr.ScoreRelease().run(rows, plan, Source(0))
+        point = rounds.last_point(plan, released)
         exact = rows.total(losses.query_of(problem, problem.loss), point)
     q = prep.geometry.n_coefs
     whole = np.triu(exact.integers(-40).astype(float)) * 2.0**-40
     expected = whole[:q, :q] + np.triu(whole[:q, :q], 1).T
-    (reading,) = dplr.ScoreRelease().readings(plan, [fit.released], [fit.coef])
+    (reading,) = dplr.ScoreRelease().readings(plan, [released], [released["coef"]])
     np.testing.assert_allclose(reading.matrix, expected, atol=3000 * 2.0**-18)
     np.testing.assert_array_equal(reading.vector, whole[:q, q])
 

@@ -233,7 +233,8 @@ class TableModel(NotebookView, CellModel, BaseEstimator):  # type: ignore[misc]
         if public.classes is not None:
             model._set_labels(public.classes)
         model._set_coef(np.array([coef]), np.array([intercept]))
-        model._record = Record(NoPrivacy(), Plan(facts.problem, plan.statement), facts.prep, [{}], {}, facts.bounds)
+        exact = Plan(NoPrivacy(), facts.problem, plan.statement)
+        model._record = Record(exact.mechanism, exact, facts.prep, [{}], {}, facts.bounds)
         self._model, self._grid = model, plan.grid
         self.privacy_: PrivacyStatement = plan.statement
         model.privacy_ = plan.statement
@@ -437,6 +438,5 @@ def _middles(layout: Layout) -> tuple[str, ...]:
 
 
 def _block(law: TwoSided, grid: Grid, sensitivity: int) -> Release:
-    """The released block of the table."""
     name = Law.DISCRETE_LAPLACE if law.scale else Law.NONE
     return Release((grid.cells,), float(sensitivity), name, law.scale, 1.0 if law.scale else 0.0)

@@ -64,7 +64,7 @@ def refit(
     for name in (*columns_and_labels, "_weight_column", "_searched"):
         if hasattr(fitted, name):
             setattr(model, name, getattr(fitted, name))
-    coefs = list(mechanism.models_of(plan, parts))
+    coefs = mechanism.solve(plan, parts)
     solved = replace(record, mechanism=mechanism, plan=plan)
     return model._take(FittedRelease(solved, statement, coefs, [None] * len(coefs), coefs))
 

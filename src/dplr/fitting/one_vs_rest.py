@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.progress import Track
@@ -113,12 +114,23 @@ def fit_models(
     `models` gives all rows for None, and for a position rows with code 1 for its class and 0 for the rest; `classes` is
     how many classes have a model each, 0 for one model alone.
     """
-    if not classes:
-        return [[fit] for fit in mechanism.run(models(None), plans, source, track)]
-    if (joint := mechanism.joint) is not None:
-        return joint.run_classes(models, plans, classes, source, track)
-    fits = [mechanism.run(models(position), plans, source, track) for position in range(classes)]
-    return [list(of_plan) for of_plan in zip(*fits, strict=True)]
+    parts: list[Any]
+    if not classes or mechanism.joint:
+        rows = models(None)
+        rows.of_class = models
+        parts = [[part] * (classes or 1) for part in mechanism.run_many(rows, plans, source, track)]
+    else:
+        each = [mechanism.run_many(models(position), plans, source, track) for position in range(classes)]
+        parts = list(zip(*each, strict=True))
+    return list(map(_fits, plans, parts))
+
+
+def _fits(plan: Plan, parts: Sequence[dict[str, NDArray[np.float64]]]) -> list[Fit]:
+    fits = []
+    for part, coef in zip(parts, plan.mechanism.solve(plan, parts), strict=True):
+        part.pop("coef", None)
+        fits.append(Fit(coef, plan.statement, part, part.pop("iterates", None)))
+    return fits
 
 
 def published(parts: Sequence[Mapping[str, T]], classes: Sequence[Any]) -> Mapping[str, T]:
@@ -147,8 +159,8 @@ def _plan_classes(
     if problem.w0 is not None:
         remedy = "Public coefficients belong to one model: fit one class against the rest at a time."
         raise ValueError(sentence("public", "must be None with more than two classes", f"{k} classes", remedy))
-    if (joint := mechanism.joint) is not None:
-        plan = joint.plan(problem, eps, delta, tuple(classes))
+    if mechanism.joint:
+        plan = mechanism.plan(problem, eps, delta, tuple(classes))
         fact = f"{k} models, each of one class against the rest, from one release of the sums of all classes"
         return ReleasePlan(mechanism, plan, replace(plan.statement, assumptions=(*plan.statement.assumptions, fact)))
     share = _share(mechanism, problem, eps, delta, k)

@@ -212,7 +212,8 @@ def _minimiser(public: PublicData, problem: Problem, prep: Prep, classes: Sequen
     squared = problem.loss.slope > 0 and not problem.loss.classification  # moments are enough for it
     mechanism = FunctionalMechanism() if squared else NoPrivacy()
     alone = Problem(problem.loss, problem.geometry, Neighbouring.REPLACE_ONE, n, PLAIN / n, ())
-    return mechanism.run(rows, [mechanism.plan(alone, math.inf, 0.0)], Source())[0].coef
+    plan = mechanism.plan(alone, math.inf, 0.0)
+    return mechanism.solve(plan, [mechanism.run(rows, plan, Source())])[0]
 
 
 def _rows(public: PublicData, problem: Problem, prep: Prep, classes: Sequence[Any] | None) -> _PublicRows:

@@ -15,7 +15,7 @@ from dplr.mechanisms.drawing import noisy_cells
 from dplr.mechanisms.protocol import AIMS, Mechanism
 from dplr.noise import Source
 from dplr.privacy import sensitivity
-from dplr.privacy.calibration import discrete_laplace
+from dplr.privacy.calibration import integer_blocks
 from dplr.privacy.guarantees import Approx, Neighbouring, Pure
 from dplr.privacy.law import Law
 from dplr.privacy.statement import PrivacyStatement, Release
@@ -211,14 +211,5 @@ def block_shapes(problem: Problem, count: int) -> dict[str, tuple[int, ...]]:
 
 def _blocks(problem: Problem, count: int, eps: float) -> dict[str, Release]:
     """All blocks, eps-DP together; exact sums where eps is infinite."""
-    moved, weights = joint_sensitivity(problem, count), weights_of(problem)
-    sizes = (count, count, 1)[: len(weights)]
-    blocks = zip(weights.items(), sizes, strict=True)
-    if math.isinf(eps):
-        exact = math.ldexp(1.0, Moments.exponent)
-        return {name: Release((size,), moved, Law.NONE, 0.0, exact, weight) for (name, weight), size in blocks}
-    charged, noises = discrete_laplace(moved, eps, tuple(weights.values()), sizes)
-    return {
-        name: Release((size,), charged, LAW, noise.scale, noise.grid, weight, noise.units)
-        for ((name, weight), size), noise in zip(blocks, noises, strict=True)
-    }
+    sizes = {name: size for name, (size,) in block_shapes(problem, count).items()}
+    return integer_blocks(sizes, weights_of(problem), joint_sensitivity(problem, count), eps)[0]

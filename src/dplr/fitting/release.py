@@ -175,7 +175,7 @@ def _released(
     facts: PublicFacts, labels: Labels | None, planned: ReleasePlan, statement: PrivacyStatement, done: fitting.Outcome
 ) -> FittedRelease:
     fits, mechanism = done.fits, planned.mechanism
-    plan, parts = Plan(facts.problem, fits[0].statement), [fit.released for fit in fits]
+    plan, parts = Plan(mechanism, facts.problem, fits[0].statement), [fit.released for fit in fits]
     if done.intervals is None:
         prep = clipped(facts.prep, mechanism, plan, parts)
     else:

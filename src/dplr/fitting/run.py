@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
@@ -61,10 +62,10 @@ def run(
     plans = [marked[id(plan)] for plan in planned]
     statements = [plan.statement for plan in plans]
 
-    def work() -> list[tuple[PrivacyStatement, Outcome]]:
-        return list(zip(statements, _fits(models, plans, classes, source, track), strict=True))
-
-    return accounted(ledger, statements, source, work, keep)
+    with spending(ledger, statements, source) as reservation:
+        done = list(zip(statements, _fits(models, plans, classes, source, track), strict=True))
+        reservation.commit(None if keep is None else keep(done))
+    return done
 
 
 def _fits(
@@ -118,38 +119,31 @@ def accounted(
     work: Callable[[], T],
     keep: Callable[[T], bytes | None] | None = None,
 ) -> T:
-    """Reserve before the first row is read; commit, or give back where no noise was drawn.
-
-    The ledger is told before the first draw: if it no longer holds the budget, nothing is drawn. The file that `keep`
-    makes of the release is written in the step that commits it, so that no crash can come between.
-    """
-    reservation = ledger.reserve(*statements)
-    drawing = _DrawNotice(reservation)
-    try:
-        with source.told_first(drawing):
-            done = work()
-    except BaseException as error:
-        drawing.failed(error)
-        raise
-    reservation.commit(None if keep is None else keep(done))
+    """What `work` releases, paid for; the file that `keep` makes of it is written in the step that commits it."""
+    with spending(ledger, statements, source) as reservation:
+        done = work()
+        reservation.commit(None if keep is None else keep(done))
     return done
 
 
-class _DrawNotice:
-    """Tells a ledger that noise is about to be drawn, and remembers whether it was told."""
+@contextlib.contextmanager
+def spending(ledger: Budget, statements: Sequence[PrivacyStatement], source: Source) -> Iterator[Reservation]:
+    """Reserve before the first row is read; give back what failed before the first draw.
 
-    def __init__(self, reservation: Reservation) -> None:
-        self._reservation, self._drawing = reservation, False
+    The ledger is told before the first draw: if it no longer holds the budget, nothing is drawn. A missed tolerance
+    depends on the data, so it is spent.
+    """
+    reservation, begun = ledger.reserve(*statements), False
 
-    def __call__(self) -> None:
-        self._drawing = True
-        self._reservation.draw()
+    def first_draw() -> None:
+        nonlocal begun
+        begun = True
+        reservation.draw()
 
-    def failed(self, error: BaseException) -> None:
-        """Give the budget back if no draw was announced; a missed tolerance depends on the data, so it is spent."""
-        if self._drawing:
-            return
-        if isinstance(error, NotCertified):
-            self()
-        else:
-            self._reservation.refund()
+    try:
+        with source.told_first(first_draw):
+            yield reservation
+    except BaseException as error:
+        if not begun:
+            first_draw() if isinstance(error, NotCertified) else reservation.refund()
+        raise

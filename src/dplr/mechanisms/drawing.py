@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +14,12 @@ from dplr.noise import Source
 from dplr.privacy.law import Law
 from dplr.privacy.statement import Release
 from dplr.problem.plan import Plan
+from dplr.rows import Rows
+from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.totals import Total
+
+# The exact moments of rows that still serve further plans.
+_KEPT: weakref.WeakKeyDictionary[Rows, tuple[Moments, Total]] = weakref.WeakKeyDictionary()
 
 
 def noisy_cells(total: Total, block: Release, cells: Any, source: Source, power: int = 0) -> NDArray[np.float64]:
@@ -44,3 +50,11 @@ def noisy_blocks(
         released[name] = noisy_cells(total, plan.statement.released[name], cells, source, power)
         released[name].flags.writeable = False  # several models may hold it
     return released
+
+
+def kept_total(rows: Rows, query: Moments) -> Total:
+    """The exact moments of rows, summed once for all plans that run on them."""
+    kept = _KEPT.get(rows)
+    if kept is None or kept[0] != query:
+        kept = _KEPT[rows] = query, rows.total(query)
+    return kept[1]

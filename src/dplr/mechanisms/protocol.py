@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 from dplr._kit.progress import Track, silent
+from dplr.privacy.estimand import Estimand
+from dplr.privacy.guarantees import Approx, Gaussian, Poisson, Pure
 from dplr.privacy.law import Law
+from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.losses import has_score
 
 if TYPE_CHECKING:
@@ -22,8 +25,6 @@ if TYPE_CHECKING:
     from dplr.inference.reading import Reading
     from dplr.noise import Source
     from dplr.privacy.profiles import Profile
-    from dplr.privacy.statement import PrivacyStatement
-    from dplr.problem.fit import Fit
     from dplr.problem.link import Link
     from dplr.problem.outlook import GradientNoise
     from dplr.problem.plan import Plan
@@ -105,12 +106,61 @@ class Mechanism(ABC):
     about: ClassVar[Description]
 
     @abstractmethod
-    def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
-        """Fix everything public; raise ValueError for what the mechanism cannot promise."""
+    def plan(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> Plan:
+        """Fix everything public; raise ValueError for what the mechanism cannot promise.
+
+        `classes` are given to mechanisms that are `joint` alone: one release for the models of each against the rest.
+        """
 
     @abstractmethod
-    def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
-        """Sum, add noise, post-process: one fit for each plan of one problem, each with noise of its own."""
+    def run(self, rows: Rows, plan: Plan, source: Source, track: Track = silent) -> dict[str, NDArray[np.float64]]:
+        """Sum and add noise: the released numbers, block by block.
+
+        Beside them `coef` where `solve` cannot make it of the blocks, and `iterates` (steps + 1, q) of a descent. Where
+        the plan has classes, `rows.of_class` gives those of one class against the rest.
+        """
+
+    def run_many(
+        self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent
+    ) -> list[dict[str, NDArray[np.float64]]]:
+        """Run plans of one problem on the same rows, each with noise of its own: where together is quicker."""
+        if len(plans) == 1:
+            return [self.run(rows, plans[0], source, track)]
+        return [self.run(rows, plan, source) for plan in track(plans, self.about.title.removeprefix("the "))]
+
+    def solve(self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]]) -> list[NDArray[np.float64]]:
+        """Scaled coefficients of every model from the numbers that were released for it: post-processing."""
+        return [part["coef"] for part in parts]
+
+    def promise(
+        self,
+        problem: Problem,
+        eps: float,
+        delta: float,
+        guarantee: Pure | Gaussian | Poisson | Approx,
+        released: Mapping[str, Release],
+        calibration: str,
+        source: str,
+        estimand: Estimand | None = None,
+        assumptions: tuple[str, ...] | None = None,
+    ) -> PrivacyStatement:
+        """The statement of a plan; what is not given follows from the problem."""
+        return PrivacyStatement(
+            mechanism=self.about.name,
+            eps=eps,
+            delta=delta,
+            guarantee=guarantee,
+            neighbouring=problem.neighbouring,
+            released=released,
+            calibration=calibration,
+            assumptions=problem.assumptions if assumptions is None else assumptions,
+            arithmetic=self.about.arithmetic,
+            reproducible=False,
+            source=source,
+            solution=problem.solution,
+            unit=problem.unit,
+            estimand=problem.loss.estimand if estimand is None else estimand,
+        )
 
     @property
     def ranges(self) -> str:
@@ -131,9 +181,9 @@ class Mechanism(ABC):
         return {"coef": (problem.geometry.n_coefs,)}
 
     @property
-    def joint(self) -> Joint | None:
-        """The mechanism itself where one release serves the models of all classes; None where each has its own."""
-        return None
+    def joint(self) -> bool:
+        """Whether one release serves the models of all classes; else each has its own."""
+        return False
 
     @property
     def keeps_eps(self) -> bool:
@@ -247,10 +297,6 @@ class Refitting(Mechanism):
 
     __slots__ = ()
 
-    @abstractmethod
-    def models_of(self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]]) -> list[NDArray[np.float64]]:
-        """Scaled coefficients of every model from the numbers that were released for it: post-processing."""
-
     @property
     @abstractmethod
     def chosen(self) -> tuple[int, ...] | None:
@@ -274,20 +320,6 @@ def instead(plan: Plan) -> str:
     """The remedy where a mechanism has no intervals, as the end of the sentence that says so."""
     has_intervals = plan.problem.loss.name == "squared" or has_score(plan.problem.loss)
     return '; use mechanism="auto" with aim="coefficients"' if has_intervals else ""
-
-
-class Joint(Protocol):
-    """One release for the models of all classes, each against the rest."""
-
-    def plan(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> Plan:
-        """Fix everything public of the one release."""
-        ...
-
-    def run_classes(
-        self, models: Callable[[int | None], Rows], plans: Sequence[Plan], classes: int, source: Source, track: Track
-    ) -> list[list[Fit]]:
-        """For each plan one fit per class; `models` gives rows with code 1 for the class at a position (None: all)."""
-        ...
 
 
 def class_block(name: str, label: Any) -> str:

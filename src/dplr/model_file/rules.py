@@ -166,7 +166,7 @@ def check_blocks(
     if of_one is statement:
         _check_shapes(where, statement, mechanism.blocks(problem, of_one.eps, of_one.delta))
         return
-    joint = several and mechanism.joint is not None
+    joint = several and mechanism.joint
     shapes = mechanism.blocks(problem, of_one.eps, of_one.delta, labels if joint else ())
     _check_shapes("model.statement_of_one.released", of_one, shapes)
     blocks = by_class([of_one.released] * len(labels), labels) if several and not joint else of_one.released

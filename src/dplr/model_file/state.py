@@ -227,13 +227,13 @@ def estimator_of(value: Any) -> Any:
     of_one = values["statement_of_one"] or statement
     check_blocks(problem, prep, parameters["mechanism"], statement, of_one, classes)
     models = len(classes) if is_several(classes) else 1
-    shared = parameters["mechanism"].joint is not None
+    shared = parameters["mechanism"].joint
     parts = read_parts("model.released", values["released"], of_one, models, shared)
     histories = read_histories("model.history", values["history"], parts, of_one, prep.geometry.d)
     _set_model(fitted, values, prep)
     _check_chosen(parameters["mechanism"], fitted.coef_)
     numbers = read_ranges("model.ranges", values["ranges"], statement)
-    mechanism, plan = parameters["mechanism"], Plan(problem, of_one)
+    plan = Plan(mechanism := parameters["mechanism"], problem, of_one)
     if numbers:
         prep = prep.narrowed(*intervals(numbers, statement.released, problem, columns_of(prep)))
     else:

@@ -28,8 +28,7 @@ Cells = tuple[NDArray[np.intp], NDArray[np.intp]]
 def cells(geometry: Geometry, neighbouring: Neighbouring) -> dict[str, Cells]:
     """The cells of sum (x, iota)(x, iota)' that are released: no cell that is public, or that another one tells."""
     blocks = layout.blocks(geometry, neighbouring is Neighbouring.ADD_REMOVE)
-    del blocks["linear"]
-    return blocks
+    return {name: cells for name, cells in blocks.items() if name != "linear"}
 
 
 def weights(law: Law) -> dict[str, float]:
@@ -60,7 +59,7 @@ def plan_release(problem: Problem, eps: float, delta: float) -> Plan:
         reproducible=False,
         source=f"dplr moments.md, theorem {2 if delta > 0 else 1}",
     )
-    return Plan(problem, statement)
+    return Plan(None, problem, statement)
 
 
 def _noise(

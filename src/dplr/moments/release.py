@@ -159,7 +159,7 @@ def _released(
     source, prep = source_of(rng), layout_prep(layout, True, None)
     statement = replace(of_query(plan.statement, stream), reproducible=source.reproducible)
     rows = _rows(values, stream, n, layout, prep)  # what is wrong with columns is said before anything is reserved
-    work = functools.partial(_numbers, rows, prep, Plan(plan.problem, statement), source)
+    work = functools.partial(_numbers, rows, prep, Plan(None, plan.problem, statement), source)
     numbers = _paid(ledger, statement, source, work)
     return single(bounds, layout, Party(party, plan.problem.n_rows, statement), numbers)
 
@@ -187,7 +187,7 @@ def planned(
     if pure is None or spread(pure.statement) >= spread(plan.statement):
         return plan
     calibration = f"{pure.statement.calibration}; {pure_sentence(delta)}"
-    return Plan(problem, replace(pure.statement, calibration=calibration, unused_delta=delta))
+    return replace(pure, statement=replace(pure.statement, calibration=calibration, unused_delta=delta))
 
 
 def _pure(problem: Problem, eps: float) -> Plan | None:

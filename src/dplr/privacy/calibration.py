@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -11,6 +12,9 @@ from scipy import special
 
 from dplr._kit.validation import sentence
 from dplr.privacy.gaussian import gaussian_mu
+from dplr.privacy.guarantees import Gaussian, Pure
+from dplr.privacy.law import Law
+from dplr.privacy.statement import Release
 
 # The sums are multiples of 2^-40: a finer release grid would gain nothing.
 SUM_EXPONENT = -40
@@ -208,3 +212,30 @@ def discrete_gaussian(
         raise ValueError(sentence("eps", "is out of the range of the Gaussian noise", eps, "Use delta=0."))
     charged, blocks = noise
     return charged, mu, blocks
+
+
+def integer_blocks(
+    sizes: Mapping[str, int], weights: Mapping[str, float], moved: float, eps: float, delta: float = 0.0
+) -> tuple[dict[str, Release], Pure | Gaussian]:
+    """Blocks with discrete noise that together are eps-DP or (eps, delta)-DP, and their guarantee.
+
+    `moved` bounds the norm, L1 or with a delta L2, of the changes of all blocks, each times its weight.
+    """
+    if math.isinf(eps):
+        exact = math.ldexp(1.0, SUM_EXPONENT)
+        return {
+            name: Release((size,), moved, Law.NONE, 0.0, exact, weights[name]) for name, size in sizes.items()
+        }, Pure(eps)
+    of_blocks = tuple(map(weights.__getitem__, sizes)), tuple(sizes.values())
+    noises: tuple[LaplaceBlock | GaussianBlock, ...]
+    guarantee: Pure | Gaussian = Pure(eps)
+    if delta > 0:
+        charged, mu, noises = discrete_gaussian(moved, eps, delta, *of_blocks)
+        law, guarantee = Law.DISCRETE_GAUSSIAN, Gaussian(mu)
+    else:
+        charged, noises = discrete_laplace(moved, eps, *of_blocks)
+        law = Law.DISCRETE_LAPLACE
+    return {
+        name: Release((size,), charged, law, noise.scale, noise.grid, weights[name], noise.units)
+        for (name, size), noise in zip(sizes.items(), noises, strict=True)
+    }, guarantee

@@ -31,7 +31,7 @@ class Settings(ABC):
     @property
     @abstractmethod
     def line(self) -> tuple[str, str]:
-        """Their line of a plan: a label and a text."""
+        """A label and a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,8 @@ class Plan:
 
     Attributes
     ----------
+    mechanism : object
+        The mechanism, with its options.
     problem : object
         The public facts, as the mechanism has them; ``print(plan)`` shows them.
     statement : dplr.privacy.PrivacyStatement
@@ -70,9 +72,11 @@ class Plan:
     ['coef']
     """
 
+    mechanism: Any  # its room stands above this one
     problem: Problem
     statement: PrivacyStatement
     settings: Any = None  # a Settings value of the mechanism, which knows its type
+    classes: tuple[Any, ...] = ()  # whose models one release serves
     outlook: Outlook | None = None
 
     @property
@@ -127,14 +131,12 @@ class Plan:
 
     @property
     def _lines(self) -> list[tuple[str, str]]:
-        """The plan beside the statement: labels and texts."""
         l2 = "chosen by the mechanism from public facts" if self.problem.l2 is None else f"{self.problem.l2:g}"
         lines = [("scaled rows", str(self.problem.geometry)), ("l2", l2)]
         return lines if self.settings is None else [*lines, self.settings.line]
 
     @property
     def _doubts(self) -> list[str]:
-        """The outlook, where noise drowns the fit."""
         return [str(self.outlook)] if self.outlook is not None and self.outlook.drowned else []
 
     def __str__(self) -> str:
@@ -144,9 +146,6 @@ class Plan:
         return "\n".join([*lines, str(self.statement)])
 
     def _repr_html_(self) -> str:
-        """Return the plan for notebooks, with what speaks against it first."""
-        statement = self.statement
-        doubts = markup.alarms([*self._doubts, *alarms(statement)])
-        return markup.piece(
-            self._title, doubts, markup.facts(self._lines), markup.facts(statement.lines, statement.title)
-        )
+        doubts, statement = markup.alarms([*self._doubts, *alarms(self.statement)]), self.statement
+        parts = markup.facts(self._lines), markup.facts(statement.lines, statement.title)
+        return markup.piece(self._title, doubts, *parts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
@@ -36,11 +36,13 @@ class Rows(LossSums):
     ----------
     prep : the map from raw rows to scaled rows.
     columns : names of the columns of X; None where they have none.
+    of_class : the rows with 1 for the class at a position and 0 for the rest; a fit of several classes sets it.
     sound : whether they are in memory, and a sum over all of them, under this map or another one, met no fault.
     """
 
     prep: Prep
     columns: Sequence[str] | None
+    of_class: Callable[[int], Rows]
     sound: bool = False
     _notice: BoundsNotice
 

@@ -93,6 +93,7 @@ def one_class(released: Mapping[str, NDArray[np.float64]], position: int) -> dic
     return shared | {"linear": 2 * sums[position] - np.sum(sums, axis=0)}
 
 
+@functools.lru_cache(maxsize=16)
 def blocks(geometry: Geometry, counted: bool) -> dict[str, tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Cells of the moment matrix that are released: sum y (x, iota), and the triangle of sum (x, iota)(x, iota)'.
 

@@ -7,14 +7,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 
 from dplr._kit.validation import sentence
 from dplr.mechanisms.functional.moments import SQUARE, best_weight, linear_blocks, square_l2_weight, square_weight
 from dplr.mechanisms.meat import MEAT, MEAT_BLOCKS, meat_l1_sensitivity, meat_l2_sensitivity, meat_words
 from dplr.privacy import calibration, sensitivity
-from dplr.privacy.guarantees import Gaussian
+from dplr.privacy.guarantees import Gaussian, Pure
 from dplr.privacy.law import Law
 from dplr.privacy.statement import Release
 from dplr.problem.problem import Problem
@@ -35,10 +35,7 @@ def laplace_release(
     if SQUARE in sizes:
         weights[SQUARE], joint = square_weight(problem.geometry, problem.neighbouring, weight, problem.counts_units)
         named = _named("L1", joint, weight, problem, weights[SQUARE])
-    charged, noises = calibration.discrete_laplace(
-        joint, eps, tuple(weights[name] for name in sizes), tuple(sizes.values())
-    )
-    return _releases(sizes, charged, Law.DISCRETE_LAPLACE, noises, weights), named
+    return calibration.integer_blocks(sizes, weights, joint, eps)[0], named
 
 
 def _with_pure_meat(
@@ -55,17 +52,14 @@ def _with_pure_meat(
     released, moments_words = laplace_release(problem, moments, moments_eps, coef_norm, classes, False)
     meat_change = meat_l1_sensitivity(problem)
     weights = dict.fromkeys(meat, 1.0)
-    charged, noises = calibration.discrete_laplace(
-        meat_change, calibration.rest_of(eps, moments_eps), tuple(weights.values()), tuple(meat.values())
-    )
-    released |= _releases(meat, charged, Law.DISCRETE_LAPLACE, noises, weights)
+    released |= calibration.integer_blocks(meat, weights, meat_change, calibration.rest_of(eps, moments_eps))[0]
     share = f"{100 * PURE_MEAT_SHARE:g} % of eps for the {meat_words(problem)}"
     return released, f"{moments_words}; {share}, L1 sensitivity {meat_change:.6g}"
 
 
 def gaussian_release(
     problem: Problem, sizes: Mapping[str, int], eps: float, delta: float, coef_norm: float, classes: int
-) -> tuple[dict[str, Release], Gaussian, str]:
+) -> tuple[dict[str, Release], Pure | Gaussian, str]:
     """Blocks with discrete Gaussian noise that are (eps, delta)-DP together, their guarantee, and the name."""
     geometry = problem.geometry
     weight, joint = best_weight(geometry, problem.neighbouring, coef_norm, True, max(1, classes))
@@ -76,10 +70,7 @@ def gaussian_release(
     meat = {name: size for name, size in sizes.items() if name in MEAT_BLOCKS}
     if meat:
         return _with_meat(problem, sizes, weights, joint, eps, delta, named)
-    charged, mu, noises = calibration.discrete_gaussian(
-        joint, eps, delta, tuple(weights[name] for name in sizes), tuple(sizes.values())
-    )
-    return _releases(sizes, charged, Law.DISCRETE_GAUSSIAN, noises, weights), Gaussian(mu), named
+    return *calibration.integer_blocks(sizes, weights, joint, eps, delta), named
 
 
 def _with_meat(
@@ -103,7 +94,9 @@ def _with_meat(
         noise = calibration.gaussian_blocks(bound, ratio, shares, counts, calibration.SUM_EXPONENT)
         if noise is None:
             raise ValueError(sentence("eps", "is out of the range of the Gaussian noise", eps, "Use a larger eps."))
-        released |= _releases(part, noise[0], Law.DISCRETE_GAUSSIAN, noise[1], weights)
+        for (name, size), block in zip(part.items(), noise[1], strict=True):
+            law = Law.DISCRETE_GAUSSIAN
+            released[name] = Release((size,), noise[0], law, block.scale, block.grid, weights[name], block.units)
     words = f"{100 * MEAT_SHARE:g} % of mu^2 for the {meat_words(problem)}, L2 sensitivity {meat_bound:.6g}"
     return released, Gaussian(mu), f"{named}; {words}"
 
@@ -157,16 +150,3 @@ def _printed_sensitivity(problem: Problem) -> tuple[float, float, str]:
     formula = "section 5.2, d^2/4 + 3d" if logistic else "section 4.2, 2(1 + 2d + d^2)"
     linear, quadratic = (0.5, 0.125) if logistic else (2.0, 1.0)
     return quadratic / linear, printed / linear, f"paper: FM12 {formula} with d counting the intercept"
-
-
-def _releases(
-    sizes: Mapping[str, int],
-    charged: float,
-    law: Law,
-    noises: Sequence[calibration.LaplaceBlock | calibration.GaussianBlock],
-    weights: Mapping[str, float],
-) -> dict[str, Release]:
-    return {
-        name: Release((size,), charged, law, noise.scale, noise.grid, weights[name], noise.units)
-        for (name, size), noise in zip(sizes.items(), noises, strict=True)
-    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dplr._kit.progress import Track, silent
 from dplr._kit.validation import check_choice, check_list, real_number, sentence
 from dplr.inference.reading import Reading
-from dplr.mechanisms.drawing import noisy_blocks
+from dplr.mechanisms.drawing import kept_total, noisy_blocks
 from dplr.mechanisms.functional import ABOUT
 from dplr.mechanisms.functional import moments as layout
 from dplr.mechanisms.functional.moments import SQUARE, moment_matrix, one_class
@@ -23,18 +23,15 @@ from dplr.mechanisms.meat import meat_cells
 from dplr.mechanisms.protocol import AIMS, NOISES, RANGES, Description, NoisyMoments, Refitting, Tabled, class_block
 from dplr.mechanisms.squares import check_persons, residuals_of, squares_at, warn_of_persons
 from dplr.noise import Source
+from dplr.privacy.calibration import integer_blocks
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Gaussian, Pure
-from dplr.privacy.law import Law
-from dplr.privacy.statement import PrivacyStatement, Release
-from dplr.problem.fit import Fit
 from dplr.problem.losses import Loss, model_of, models_with
 from dplr.problem.outlook import GradientNoise
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
 from dplr.rows.queries.moments import Moments
-from dplr.rows.queries.totals import Total
 from dplr.solvers import adassp_ridge, count_kept, is_positive_definite, solve_quadratic
 
 _CALIBRATIONS = ("tight", "paper")
@@ -163,7 +160,7 @@ class FunctionalMechanism(Tabled, Refitting):
         sizes = {name: size for name, (size,) in self.blocks(problem, eps, delta, classes).items()}
         guarantee: Pure | Gaussian = Pure(eps)
         if math.isinf(eps):
-            released, named = self._no_noise(sizes), "none: eps = inf"
+            released, named = integer_blocks(sizes, dict.fromkeys(sizes, 1.0), 0.0, eps)[0], "none: eps = inf"
         elif delta > 0:
             released, guarantee, named = gaussian_release(problem, sizes, eps, delta, self.coef_norm, len(classes))
         else:
@@ -175,23 +172,17 @@ class FunctionalMechanism(Tabled, Refitting):
         if self.intervals == "robust" and math.isfinite(eps):
             source = "theorem 8" if delta == 0 else "theorem 7"
         source += " and lemma 8" if classes else ""
-        statement = PrivacyStatement(
-            mechanism=self.about.name,
-            eps=eps,
-            delta=delta,
-            guarantee=guarantee,
-            neighbouring=problem.neighbouring,
-            released=released,
-            calibration=named,
-            assumptions=problem.assumptions,
-            solution=problem.solution,
-            arithmetic="integer",
-            reproducible=False,
-            source=f"Zhang et al. 2012; dplr functional.md, {source}",
-            unit=problem.unit,
-            estimand=Estimand.MARGIN if problem.loss.classification else problem.loss.estimand,
+        statement = self.promise(
+            problem,
+            eps,
+            delta,
+            guarantee,
+            released,
+            named,
+            f"Zhang et al. 2012; dplr functional.md, {source}",
+            Estimand.MARGIN if problem.loss.classification else None,
         )
-        return Plan(problem, statement)
+        return Plan(self, problem, statement, classes=tuple(classes))
 
     def blocks(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> dict[str, tuple[int]]:
         """Return the released cells of the moment matrix; the linear block once for each class, if there are any."""
@@ -208,9 +199,9 @@ class FunctionalMechanism(Tabled, Refitting):
         return self.calibration == "paper"
 
     @property
-    def joint(self) -> FunctionalMechanism | None:
-        """The spec itself where one release of it serves all classes; None with options that need one per model."""
-        return self if self.calibration == "tight" and self.unbounded != "rerun" else None
+    def joint(self) -> bool:
+        """Whether one release serves all classes; not with options that need one per model."""
+        return self.calibration == "tight" and self.unbounded != "rerun"
 
     def aimed(self, problem: Problem, classes: Sequence[Any]) -> FunctionalMechanism:
         """The spec with the options of least bias, and intervals that hold where variances differ between rows."""
@@ -312,35 +303,38 @@ class FunctionalMechanism(Tabled, Refitting):
             remedy = "Declare n_rows=, a public reference, or leave l2='auto'."
             raise ValueError(sentence("l2", "needs a public number of rows", problem.l2, remedy))
 
-    def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
-        """Sum exactly; for each plan floor to its release grid, add integer noise, solve."""
-        geometry = plans[0].problem.geometry
-        total = rows.total(Moments(geometry.d, geometry.intercept > 0))
-        return [self._release(rows, total, plan, source) for plan in track(plans, "functional mechanism")]
-
-    def run_classes(
-        self, models: Callable[[int | None], Rows], plans: Sequence[Plan], classes: int, source: Source, track: Track
-    ) -> list[list[Fit]]:
-        """Release the moments once, and fit each class against the rest. Private.
-
-        For each plan one fit per class, all from one release: sums of all rows (+1), and of each class against the
-        rest.
-        """
-        geometry = plans[0].problem.geometry
+    def run(self, rows: Rows, plan: Plan, source: Source, track: Track = silent) -> dict[str, NDArray[np.float64]]:
+        """Sum exactly, floor to the release grid, add integer noise."""
+        geometry = plan.problem.geometry
         query = Moments(geometry.d, geometry.intercept > 0)
-        everyone, *against = (
-            models(position).total(query) for position in track([None, *range(classes)], "functional mechanism")
-        )
-        twice = [total + everyone for total in against]  # twice the sum of each class: exact
-        return [self._release_classes(everyone, twice, plan, source) for plan in plans]
+        if plan.classes:
+            return self._run_classes(rows, query, plan, source, track)
+        total = kept_total(rows, query)
+        parts = {name: (total, where, 0) for name, where in self._cells(plan.problem).items()}
+        released = noisy_blocks(parts, plan, source)
+        # Without noise another run would give the same numbers.
+        rerun = self.unbounded == "rerun" and math.isfinite(plan.statement.eps)
+        while rerun and not is_positive_definite(moment_matrix(plan.problem, released)[0]):
+            released = noisy_blocks(parts, plan, source)
+        if cells := self._meat(plan.problem):
+            query_at, point = residuals_of(plan.problem), self._least_squares(plan, released)
+            total = squares_at(rows, plan.problem, query_at, point)
+            released |= noisy_blocks({name: (total, where, 0) for name, where in cells.items()}, plan, source)
+        return released
 
-    def _release_classes(self, everyone: Total, twice: list[Total], plan: Plan, source: Source) -> list[Fit]:
-        cells = layout.blocks(plan.problem.geometry, plan.problem.counts_units)
+    def _run_classes(
+        self, rows: Rows, query: Moments, plan: Plan, source: Source, track: Track
+    ) -> dict[str, NDArray[np.float64]]:
+        """Sums of all rows (+1), and of each class against the rest, of which twice the class sum is made."""
+        everyone, *twice = (
+            kept_total(rows, query) if position is None else kept_total(rows.of_class(position), query)
+            for position in track([None, *range(len(plan.classes))], "functional mechanism")
+        )
+        cells = dict(layout.blocks(plan.problem.geometry, plan.problem.counts_units))
         linear = cells.pop("linear")
         names = [name for name in plan.statement.released if name not in cells]
-        parts = {name: (total, linear, 1) for name, total in zip(names, twice, strict=True)}
-        released = noisy_blocks(parts | {name: (everyone, where, 0) for name, where in cells.items()}, plan, source)
-        return [Fit(coef, plan.statement, released) for coef in self.models_of(plan, [released] * len(names))]
+        parts = {name: (total + everyone, linear, 1) for name, total in zip(names, twice, strict=True)}
+        return noisy_blocks(parts | {name: (everyone, where, 0) for name, where in cells.items()}, plan, source)
 
     def _cells(self, problem: Problem) -> dict[str, tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """The released cells of the moments of (x, iota, y)."""
@@ -356,38 +350,20 @@ class FunctionalMechanism(Tabled, Refitting):
         """The released cells of the squared residuals times rows; none except with intervals="robust"."""
         return meat_cells(problem) if self.intervals == "robust" else {}
 
-    def _release(self, rows: Rows, total: Total, plan: Plan, source: Source) -> Fit:
-        parts = {name: (total, where, 0) for name, where in self._cells(plan.problem).items()}
-        released = noisy_blocks(parts, plan, source)
-        # Without noise another run would give the same numbers.
-        rerun = self.unbounded == "rerun" and math.isfinite(plan.statement.eps)
-        while rerun and not is_positive_definite(moment_matrix(plan.problem, released)[0]):
-            released = noisy_blocks(parts, plan, source)
-        coef = self.solve(plan, released)
-        if cells := self._meat(plan.problem):
-            query, point = residuals_of(plan.problem), self._least_squares(plan, released)
-            total = squares_at(rows, plan.problem, query, point)
-            released |= noisy_blocks({name: (total, where, 0) for name, where in cells.items()}, plan, source)
-        return Fit(coef, plan.statement, released)
-
     def check_rows(self, rows: Rows, problem: Problem) -> None:
         """Warn of more persons than have room for their scores, where no public number could be checked before."""
         if self.intervals == "robust" and problem.n_rows is None:
             warn_of_persons(problem, rows.units)
 
-    def models_of(self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]]) -> list[NDArray[np.float64]]:
-        """Solve anew for every model: that of two classes or of a number, or of each class against the rest."""
+    def solve(self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]]) -> list[NDArray[np.float64]]:
+        """Solve for every model: that of two classes or of a number, or of each class against the rest."""
         if "linear" in parts[0]:
-            return [self.solve(plan, model) for model in parts]
+            return [self._model(plan, model) for model in parts]
         deviations = {name: block.deviation for name, block in plan.statement.released.items()}
         agreed = layout.agreeing(plan.problem, parts[0], deviations)  # all classes have one release
-        return [self.solve(plan, one_class(agreed, k)) for k in range(len(parts))]
+        return [self._model(plan, one_class(agreed, k)) for k in range(len(parts))]
 
-    def solve(self, plan: Plan, released: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
-        """Solve for the coefficients of the scaled problem from released numbers. Private.
-
-        It is post-processing, as often as you like.
-        """
+    def _model(self, plan: Plan, released: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
         problem, loss = self._released_problem(plan.problem), plan.problem.loss
         matrix, vector = moment_matrix(problem, released)
         kept = self._kept(problem)
@@ -443,10 +419,6 @@ class FunctionalMechanism(Tabled, Refitting):
     def chosen(self) -> tuple[int, ...] | None:
         """Positions of the columns that the model is made of."""
         return self.columns
-
-    def _no_noise(self, sizes: dict[str, int]) -> dict[str, Release]:
-        exact = math.ldexp(1.0, Moments.exponent)
-        return {name: Release((size,), 0.0, Law.NONE, 0.0, exact) for name, size in sizes.items()}
 
 
 def _positions(columns: Sequence[int]) -> tuple[int, ...]:

@@ -30,8 +30,7 @@ from dplr.privacy.calibration import RATE_UNITS, GaussianBlock
 from dplr.privacy.gaussian import gaussian_mu
 from dplr.privacy.guarantees import Gaussian, Poisson, Pure
 from dplr.privacy.law import Law
-from dplr.privacy.statement import PrivacyStatement, Release
-from dplr.problem.fit import Fit
+from dplr.privacy.statement import Release
 from dplr.problem.link import LOGIT, Link
 from dplr.problem.losses import Loss, model_of, models_with
 from dplr.problem.outlook import GradientNoise
@@ -161,29 +160,24 @@ class NoisyGradientDescent(Mechanism):
     def _printed(self) -> bool:
         return (self.clipping, self.composition) != ("example", "exact")
 
-    def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
+    def plan(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> Plan:
         """Fix steps, clip, noise and the statement from public facts."""
         self._check_delta(eps, delta)
         self.check(problem)
         descent = self._descent(problem, eps, delta)
         cost = _cost(self, problem, descent, eps, delta)
-        statement = PrivacyStatement(
-            mechanism=self.about.name,
-            eps=cost.eps,
-            delta=delta,
-            guarantee=cost.guarantee,
-            neighbouring=problem.neighbouring,
-            released=cost.released,
-            calibration=f"{descent.calibration}{cost.remark}",
-            assumptions=(*problem.assumptions, CLIPS) if clips(problem, cost.released) else problem.assumptions,
-            solution=problem.solution,
-            arithmetic="integer",
-            reproducible=False,
-            source=f"Abadi et al. 2016; dplr noisy_gd.md, {cost.theorem}",
-            unit=problem.unit,
-            estimand=problem.loss.estimand.clipped,
+        statement = self.promise(
+            problem,
+            cost.eps,
+            delta,
+            cost.guarantee,
+            cost.released,
+            f"{descent.calibration}{cost.remark}",
+            f"Abadi et al. 2016; dplr noisy_gd.md, {cost.theorem}",
+            problem.loss.estimand.clipped,
+            (*problem.assumptions, CLIPS) if clips(problem, cost.released) else None,
         )
-        return Plan(problem, statement, descent)
+        return Plan(self, problem, statement, descent)
 
     def _check_delta(self, eps: float, delta: float) -> None:
         if delta == 0 and math.isfinite(eps):
@@ -250,12 +244,12 @@ class NoisyGradientDescent(Mechanism):
         """Whether all steps together cost eps: with composition="per-step" they cost more."""
         return self.composition == "exact"
 
-    def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
+    def run(self, rows: Rows, plan: Plan, source: Source, track: Track = silent) -> dict[str, NDArray[np.float64]]:
         """Refuse faulty rows; then sum, add noise and step, as often as planned."""
-        problem = plans[0].problem
+        problem = plan.problem
         query = LossGradient(problem.loss, problem.geometry.d, problem.geometry.intercept > 0)
         rows.total(query, np.zeros(query.shape))
-        return descend(rows, plans, source, track)
+        return descend(rows, plan, source, track)
 
     def _descent(self, problem: Problem, eps: float, delta: float) -> Descent:
         """Every number of the descent: the user's, or a function of public facts."""

@@ -22,7 +22,6 @@ from dplr.noise import Source
 from dplr.privacy import calibration, sensitivity
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Approx, Neighbouring
-from dplr.privacy.law import Law
 from dplr.privacy.statement import Release
 from dplr.problem.cells import hot_columns, moments_sensitivity, second_moments
 from dplr.problem.geometry import Geometry
@@ -31,7 +30,6 @@ from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
 from dplr.rows.queries.clipped import on_coef_grid
-from dplr.rows.queries.moments import Moments
 from dplr.rows.queries.score import ScoreMoments
 
 Vector = NDArray[np.float64]
@@ -86,16 +84,10 @@ def _parts(problem: Problem, eps: float) -> tuple[float, float]:
 def _release(problem: Problem, eps: float) -> tuple[dict[str, Release], str]:
     """The blocks of the Hessian with this eps, and their words."""
     sizes = {name: len(rows) for name, (rows, _) in _cells(problem.geometry).items()}
-    if math.isinf(eps):
-        exact = math.ldexp(1.0, Moments.exponent)
-        return {name: Release((size,), 0.0, Law.NONE, 0.0, exact) for name, size in sizes.items()}, ""
-    moved = moved_by_records(problem.geometry, problem.neighbouring)
-    charged, noises = calibration.discrete_laplace(moved, eps, (1.0,) * len(sizes), tuple(sizes.values()))
-    released = {
-        name: Release((size,), charged, Law.DISCRETE_LAPLACE, noise.scale, noise.grid, 1.0, noise.units)
-        for (name, size), noise in zip(sizes.items(), noises, strict=True)
-    }
-    return released, f"; {100 * SHARE:g} % of eps for the Hessian there, L1 sensitivity {moved:.6g}"
+    moved = 0.0 if math.isinf(eps) else moved_by_records(problem.geometry, problem.neighbouring)
+    released, _ = calibration.integer_blocks(sizes, dict.fromkeys(sizes, 1.0), moved, eps)
+    words = f"; {100 * SHARE:g} % of eps for the Hessian there, L1 sensitivity {moved:.6g}"
+    return released, "" if math.isinf(eps) else words
 
 
 def moved_by_records(geometry: Geometry, neighbouring: Neighbouring) -> float:

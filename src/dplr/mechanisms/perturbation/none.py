@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dplr._kit.progress import Track, silent
 from dplr._kit.validation import sentence
@@ -14,8 +17,7 @@ from dplr.mechanisms.protocol import Description, Mechanism
 from dplr.noise import Source
 from dplr.privacy.guarantees import Pure
 from dplr.privacy.law import Law
-from dplr.privacy.statement import PrivacyStatement, Release
-from dplr.problem.fit import Fit
+from dplr.privacy.statement import Release
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
@@ -49,30 +51,25 @@ class NoPrivacy(Mechanism):
 
     about: ClassVar[Description] = ABOUT_NONE
 
-    def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
+    def plan(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> Plan:
         """Fix the ridge and the tolerance."""
         if not (math.isinf(eps) and delta == 0):
             remedy = "Say that nothing is promised: eps=float('inf'), delta=0."
             raise ValueError(sentence("eps", 'must be inf with mechanism="none"', eps, remedy))
         n_rows = minimisation.check(problem, self.about.name)
         ridge = 1.0 if problem.l2 is None else problem.l2 * n_rows
-        statement = PrivacyStatement(
-            mechanism=self.about.name,
-            eps=eps,
-            delta=delta,
-            guarantee=Pure(eps),
-            neighbouring=problem.neighbouring,
-            released={"coef": Release((problem.geometry.n_coefs,), 0.0, Law.NONE, 0.0, 0.0)},
-            calibration=f"none: the exact minimiser, Lam = {ridge:.6g}",
+        coef = Release((problem.geometry.n_coefs,), 0.0, Law.NONE, 0.0, 0.0)
+        statement = self.promise(
+            problem,
+            eps,
+            delta,
+            Pure(eps),
+            {"coef": coef},
+            f"none: the exact minimiser, Lam = {ridge:.6g}",
+            "no privacy",
             assumptions=minimisation.assumptions(problem),
-            solution=problem.solution,
-            arithmetic="real-arithmetic",
-            reproducible=False,
-            source="no privacy",
-            unit=problem.unit,
-            estimand=problem.loss.estimand,
         )
-        return Plan(problem, statement, minimisation.minimisation(problem, ridge, linear_norm=0.0, share=0.0))
+        return Plan(self, problem, statement, minimisation.minimisation(problem, ridge, linear_norm=0.0, share=0.0))
 
     def check(self, problem: Problem) -> None:
         """Refuse a problem without a minimum that the solver can certify."""
@@ -82,8 +79,6 @@ class NoPrivacy(Mechanism):
         """Refuse more rows than the tolerance was planned for."""
         minimisation.check_count(rows, problem)
 
-    def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
-        """Minimise once: all plans are the same."""
-        minimisation.check_rows(rows, plans[0].problem)
-        coef = minimisation.minimise(rows, plans[0])
-        return [Fit(coef, plan.statement, {}) for plan in plans]
+    def run(self, rows: Rows, plan: Plan, source: Source, track: Track = silent) -> dict[str, NDArray[np.float64]]:
+        minimisation.check_rows(rows, plan.problem)
+        return {"coef": minimisation.minimise(rows, plan)}

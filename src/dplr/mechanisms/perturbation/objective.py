@@ -28,7 +28,6 @@ from dplr.privacy.guarantees import Approx, Pure
 from dplr.privacy.law import Law
 from dplr.privacy.profiles import Profile, pure_profile
 from dplr.privacy.statement import PrivacyStatement, Release
-from dplr.problem.fit import Fit
 from dplr.problem.link import LOGIT, Link, link_share, soft_link
 from dplr.problem.losses import Loss, model_of, soft_huber, soft_logistic
 from dplr.problem.outlook import GradientNoise
@@ -145,7 +144,7 @@ class ObjectivePerturbation(Tabled):
             rule = f'must be None or "auto" with calibration="{self.calibration}"'
             raise ValueError(sentence("cut", rule, self.cut, "The printed algorithms know no cut."))
 
-    def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
+    def plan(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> Plan:
         """Fix ridge, noise, tolerance and the statement from public facts."""
         if problem.unit.person is not None and delta > 0:
             if self.noise == "gaussian":
@@ -187,7 +186,7 @@ class ObjectivePerturbation(Tabled):
         if math.isfinite(eps):
             solved = minimisation.paying(solved, problem.geometry.n_coefs, longest, eps, _TOLERANCE_SHARE)
             delta = delta or minimisation.MISSED
-        return Plan(problem, self._statement(problem, original, noise, solved, stated, delta), solved)
+        return Plan(self, problem, self._statement(problem, original, noise, solved, stated, delta), solved)
 
     def _tolerance(self, problem: Problem, noise: LinearTerm, eps: float) -> float:
         """The tolerance as a share of one record's largest gradient."""
@@ -246,25 +245,19 @@ class ObjectivePerturbation(Tabled):
             moved, spread = linear_term.moved_in_gauge(problem), math.sqrt(float(np.square(deviations).mean()))
         block = Release((problem.geometry.n_coefs,), moved, law, noise.scale, grid, spread=spread)
         missed = "; delta has 2^-64 for a linear term too long for the solver" if math.isfinite(eps) else ""
-        return PrivacyStatement(
-            mechanism=self.about.name,
-            eps=eps,
-            delta=delta,
-            guarantee=Approx(eps, delta) if delta > 0 else Pure(eps),
-            neighbouring=problem.neighbouring,
-            released={"coef": block},
-            calibration=f"{noise.named}; {_ridge_sentence(problem, solved)}; minimum within tau/Lam, "
+        return self.promise(
+            problem,
+            eps,
+            delta,
+            Approx(eps, delta) if delta > 0 else Pure(eps),
+            {"coef": block},
+            f"{noise.named}; {_ridge_sentence(problem, solved)}; minimum within tau/Lam, "
             f"tau = {solved.tolerance:.3g}; rounded, within T = {solved.offset * solved.lattice:.5g} in "
             f"all coordinates together, paid by Laplace noise of scale {solved.tolerance_noise:.5g} on "
             f"coef{' over its weights' if solved.weights else ''}{missed}"
             f"{minimisation.instead(original, problem.loss)}",
+            _SOURCES[self.calibration],
             assumptions=minimisation.assumptions(problem),
-            solution=problem.solution,
-            arithmetic="integer",
-            reproducible=False,
-            source=_SOURCES[self.calibration],
-            unit=problem.unit,
-            estimand=problem.loss.estimand,
         )
 
     def _check_unit(self, problem: Problem) -> None:
@@ -388,7 +381,13 @@ class ObjectivePerturbation(Tabled):
             pure_profile(_TOLERANCE_SHARE * eps),
         )
 
-    def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
+    def run(self, rows: Rows, plan: Plan, source: Source, track: Track = silent) -> dict[str, NDArray[np.float64]]:
+        (released,) = self.run_many(rows, [plan], source, track)
+        return released
+
+    def run_many(
+        self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent
+    ) -> list[dict[str, NDArray[np.float64]]]:
         """Draw the linear terms, minimise all at once, add the noise that pays for the tolerance, round."""
         minimisation.check_rows(rows, plans[0].problem)
         linear = [self._linear(plan, source) for plan in plans]
@@ -415,7 +414,9 @@ class ObjectivePerturbation(Tabled):
         units.fill(0)  # as `run` wipes the term
         return term
 
-    def _release(self, rows: Rows, minimum: NDArray[np.float64], plan: Plan, source: Source) -> Fit:
+    def _release(
+        self, rows: Rows, minimum: NDArray[np.float64], plan: Plan, source: Source
+    ) -> dict[str, NDArray[np.float64]]:
         solved: Minimisation = plan.settings
         coef = minimum
         if solved.noise_units:
@@ -423,7 +424,7 @@ class ObjectivePerturbation(Tabled):
         coef = coef * np.asarray(solved.weights or 1.0)
         coef = minimisation.to_grid(coef, plan.statement.released["coef"].grid)
         released = hessian.released_hessian(rows, coef, plan, source) if self.intervals == "on" else {}
-        return Fit(coef, plan.statement, released)
+        return {"coef": coef, **released}
 
 
 def _ridge_sentence(problem: Problem, solved: Minimisation) -> str:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,6 @@ from dplr.privacy.gaussian import gaussian_mu
 from dplr.privacy.guarantees import Gaussian, Pure
 from dplr.privacy.law import Law
 from dplr.privacy.statement import PrivacyStatement, Release
-from dplr.problem.fit import Fit
 from dplr.problem.losses import huber_residual, model_of
 from dplr.problem.outlook import GradientNoise
 from dplr.problem.plan import Plan, Settings
@@ -108,7 +107,7 @@ class OutputPerturbation(Mechanism):
         if self.projection is not None:
             check_positive("projection", self.projection)
 
-    def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
+    def plan(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> Plan:
         """Fix ridge, tolerance, noise and the statement from public facts."""
         original, problem = problem.loss, self._cut(problem, eps, delta)
         n_rows = minimisation.check(problem, self.about.name)
@@ -132,26 +131,23 @@ class OutputPerturbation(Mechanism):
             grid = minimisation.release_grid(min(moved, moved / price))  # so that rounding adds 2^-20 to what moves
             moved = (moved + math.sqrt(size) * grid) * minimisation.ROUNDED_UP  # both points are rounded to the grid
         released = {"coef": Release((size,), moved, law, moved / price * minimisation.ROUNDED_UP, grid)}
-        statement = PrivacyStatement(
-            mechanism=self.about.name,
-            eps=eps,
-            delta=delta,
-            guarantee=guarantee,
-            neighbouring=problem.neighbouring,
-            released=released,
-            calibration=f"one {problem.unit.one} moves the minimiser by at most {records} L R~/Lam, "
-            "the tolerance by 2 tau/Lam, the grid by the root of the number of coefficients: "
-            f"L = {problem.loss.lipschitz:g}, R~ = {norm:.6g}, Lam = {ridge:.6g}, tau = {solved.tolerance:.3g}"
-            f"{minimisation.instead(original, problem.loss)}",
-            assumptions=minimisation.assumptions(problem),
-            solution=problem.solution,
-            arithmetic="integer",
-            reproducible=False,
-            source="Chaudhuri and Monteleoni 2008, Algorithm 1; dplr output.md, theorem 2",
-            unit=problem.unit,
-            estimand=Estimand.MARGIN,  # the ridge that its noise asks for is no smaller than the curvature of the rows
+        words = (
+            f"one {problem.unit.one} moves the minimiser by at most {records} L R~/Lam, the tolerance by 2 tau/Lam, "
+            f"the grid by the root of the number of coefficients: L = {problem.loss.lipschitz:g}, R~ = {norm:.6g}, "
+            f"Lam = {ridge:.6g}, tau = {solved.tolerance:.3g}{minimisation.instead(original, problem.loss)}"
         )
-        return Plan(problem, statement, solved)
+        statement = self.promise(
+            problem,
+            eps,
+            delta,
+            guarantee,
+            released,
+            words,
+            "Chaudhuri and Monteleoni 2008, Algorithm 1; dplr output.md, theorem 2",
+            Estimand.MARGIN,  # the ridge that its noise asks for is no smaller than the curvature of the rows
+            minimisation.assumptions(problem),
+        )
+        return Plan(self, problem, statement, solved)
 
     def check(self, problem: Problem) -> None:
         """Refuse what no theorem here covers."""
@@ -202,8 +198,17 @@ class OutputPerturbation(Mechanism):
         """Refuse more rows than the tolerance was planned for."""
         minimisation.check_count(rows, problem)
 
-    def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
-        """Minimise once per ridge; for each plan add noise, project, round."""
+    def run(self, rows: Rows, plan: Plan, source: Source, track: Track = silent) -> dict[str, NDArray[np.float64]]:
+        """Minimise, add noise, project, round."""
+        minimisation.check_rows(rows, plan.problem)
+        return self._release(minimisation.minimise(rows, plan), plan, source)
+
+    def run_many(
+        self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent
+    ) -> list[dict[str, NDArray[np.float64]]]:
+        """Minimise once per ridge."""
+        if len(plans) == 1:
+            return [self.run(rows, plans[0], source, track)]
         minimisation.check_rows(rows, plans[0].problem)
         minima: dict[Settings | None, NDArray[np.float64]] = {}
         for plan in track(plans, "output perturbation"):
@@ -211,13 +216,12 @@ class OutputPerturbation(Mechanism):
                 minima[plan.settings] = minimisation.minimise(rows, plan)
         return [self._release(minima[plan.settings], plan, source) for plan in plans]
 
-    def _release(self, minimum: NDArray[np.float64], plan: Plan, source: Source) -> Fit:
+    def _release(self, coef: NDArray[np.float64], plan: Plan, source: Source) -> dict[str, NDArray[np.float64]]:
         block = plan.statement.released["coef"]
-        coef = minimum
         if block.scale:
             draw = source.norm_gamma if block.law is Law.NORM_GAMMA else source.normals
-            units = draw(Fraction(block.scale) / Fraction(block.grid), len(minimum))
-            coef = minimisation.noisy(minimum, block.grid, units)
+            units = draw(Fraction(block.scale) / Fraction(block.grid), len(coef))
+            coef = minimisation.noisy(coef, block.grid, units)
         if self.projection is not None:
             coef = coef * min(1.0, self.projection / max(float(np.linalg.norm(coef)), 1e-300))
-        return Fit(minimisation.to_grid(coef, block.grid), plan.statement, {})
+        return {"coef": minimisation.to_grid(coef, block.grid)}

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._kit.progress import Track
 from dplr.inference.reading import Expansion, Reading
 from dplr.inference.sampling import robust_sampling
-from dplr.mechanisms.drawing import noisy_blocks
+from dplr.mechanisms.drawing import kept_total, noisy_blocks
 from dplr.mechanisms.meat import half_width_over_constant, meat_cells, meat_matrix
 from dplr.mechanisms.score import defaults
 from dplr.mechanisms.score.losses import curvature_of, lengthened, of_round, query_of, query_of_squares, steepness
@@ -20,7 +19,6 @@ from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.statement import Release
 from dplr.problem.cells import Cells, hot_columns, second_moments
-from dplr.problem.fit import Fit
 from dplr.problem.geometry import Geometry
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
@@ -76,16 +74,6 @@ def start_of(problem: Problem) -> Vector:
     return on_coef_grid(np.zeros(problem.geometry.n_coefs) if problem.w0 is None else np.array(problem.w0))
 
 
-def run(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -> list[Fit]:
-    """One fit for each plan; the first sums do not depend on noise, and are made once."""
-    problem, geometry = plans[0].problem, plans[0].problem.geometry
-    if from_zero(problem):
-        first = _at_zero(rows.total(Moments(geometry.d, geometry.intercept > 0)))
-    else:
-        first = rows.total(_query(plans[0], 0), start_of(problem))
-    return [_fit(rows, first, plan, source) for plan in track(plans, "score release")]
-
-
 def _at_zero(moments: Total) -> Total:
     """Where p = 1/2 in every row, the Hessian is a quarter of the moments and the score a half: exact."""
     hi, lo = moments.hi.copy(), moments.lo.copy()
@@ -93,23 +81,25 @@ def _at_zero(moments: Total) -> Total:
     return normalised(hi, lo, moments.exponent - 2, moments.faults)
 
 
-def _fit(rows: Rows, total: Total, plan: Plan, source: Source) -> Fit:
+def run(rows: Rows, plan: Plan, source: Source) -> dict[str, Vector]:
+    """The released blocks of all rounds, and the coefficients that they lead to."""
+    problem, geometry = plan.problem, plan.problem.geometry
     released: dict[str, Vector] = {}
-    point, last = start_of(plan.problem), rounds_of(plan) - 1
+    point, last = start_of(problem), rounds_of(plan) - 1
     for number in range(last + 1):
         if number:
             point = _next_point(plan, released, point, number - 1)
+        if number == 0 and from_zero(problem):
+            total = _at_zero(kept_total(rows, Moments(geometry.d, geometry.intercept > 0)))
+        else:
             total = rows.total(_query(plan, number), point)
-        places = cells_of(plan.problem.geometry)
-        cells = {block_name(number, kind): (total, where, 0) for kind, where in places.items()}
+        cells = {block_name(number, kind): (total, where, 0) for kind, where in cells_of(geometry).items()}
         released |= noisy_blocks(cells, plan, source)
-    if varies(plan.problem):
-        squares = squares_at(
-            rows, plan.problem, query_of_squares(plan.problem), _next_point(plan, released, point, last)
-        )
-        cells = {name: (squares, where, 0) for name, where in meat_cells(plan.problem).items()}
+    if varies(problem):
+        squares = squares_at(rows, problem, query_of_squares(problem), _next_point(plan, released, point, last))
+        cells = {name: (squares, where, 0) for name, where in meat_cells(problem).items()}
         released |= noisy_blocks(cells, plan, source)
-    return Fit(_coef(plan, released, point), plan.statement, released)
+    return released | {"coef": _coef(plan, released, point)}
 
 
 def _query(plan: Plan, number: int) -> ScoreMoments:

@@ -27,8 +27,7 @@ from dplr.mechanisms.squares import check_persons, warn_of_persons
 from dplr.noise import Source
 from dplr.privacy.guarantees import Gaussian, Pure
 from dplr.privacy.law import Law
-from dplr.privacy.statement import PrivacyStatement, Release
-from dplr.problem.fit import Fit
+from dplr.privacy.statement import Release
 from dplr.problem.losses import LOGISTIC, has_score, model_of, models_with
 from dplr.problem.outlook import GradientNoise
 from dplr.problem.plan import Plan
@@ -99,7 +98,7 @@ class ScoreRelease(Tabled):
             raise ValueError(sentence("rounds", "must be 1 or 2", self.rounds))
         check_choice("ranges", self.ranges, RANGES)
 
-    def plan(self, problem: Problem, eps: float, delta: float) -> Plan:
+    def plan(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> Plan:
         """Fix the rounds, their noise and the statement from public facts."""
         if delta == 0 and math.isfinite(eps):
             remedy = "Gaussian noise has no pure guarantee: give delta, such as 1e-6"
@@ -119,23 +118,10 @@ class ScoreRelease(Tabled):
         else:
             noise = round_noise.gaussian_steps(steps, eps, delta)
             released, guarantee = _releases(steps, noise), Gaussian(noise.mu)
-        statement = PrivacyStatement(
-            mechanism=self.about.name,
-            eps=eps,
-            delta=delta,
-            guarantee=guarantee,
-            neighbouring=problem.neighbouring,
-            released=released,
-            calibration=_calibration(steps, problem) if math.isfinite(eps) else "none: eps = inf",
-            assumptions=problem.assumptions,
-            solution=problem.solution,
-            arithmetic=self.about.arithmetic,
-            reproducible=False,
-            source="dplr score.md, theorem 1",
-            unit=problem.unit,
-            estimand=problem.loss.estimand,
+        named = _calibration(steps, problem) if math.isfinite(eps) else "none: eps = inf"
+        return Plan(
+            self, problem, self.promise(problem, eps, delta, guarantee, released, named, "dplr score.md, theorem 1")
         )
-        return Plan(problem, statement)
 
     def check(self, problem: Problem) -> None:
         """Refuse losses that the proof is not about, and a ridge without a number of rows."""
@@ -158,9 +144,9 @@ class ScoreRelease(Tabled):
         if problem.n_rows is None:
             warn_of_persons(problem, rows.units)
 
-    def run(self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Fit]:
+    def run(self, rows: Rows, plan: Plan, source: Source, track: Track = silent) -> dict[str, NDArray[np.float64]]:
         """Sum exactly at zero, add integer noise, step, and again."""
-        return rounds.run(rows, plans, source, track)
+        return rounds.run(rows, plan, source)
 
     def solution(self, problem: Problem, eps: float) -> tuple[str, ...]:
         """Shorter steps; none beside a ridge that was asked for, which replaces them in the last."""
