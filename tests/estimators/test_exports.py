@@ -23,7 +23,7 @@ import every_column
 from dplr.bounds import columns, layout, products
 from dplr.estimators import UnitBall
 from dplr.estimators.export import parts, sql, steps
-from dplr.problem.losses import link
+from dplr.problem import link
 from exported import asked, assert_same, database
 
 pl = pytest.importorskip("polars", reason="polars has no wheel for this Python")
@@ -426,9 +426,8 @@ def test_sql_is_refused_where_it_cannot_be_meant(models):
 
 
 def test_every_tool_has_every_part_and_every_transform():
-    known = set(parts.Part.__args__)
-    assert known == set(steps._STEPS) == set(sql._TERMS)
-    assert set(columns.TRANSFORMS) == set(steps._FORWARD) == set(sql._FORWARD)
+    assert set(parts.KINDS) == set(steps._STEPS) == set(sql._TERMS)
+    assert set(columns.TRANSFORMS) == set(sql._FORWARD)
     assert {*columns.Column.__args__, columns.Curve} == set(parts._OF)
 
 
@@ -498,7 +497,9 @@ def test_an_option_that_is_at_its_default_changes_nothing(models, monkeypatch):
     prep = dataclasses.replace(
         models["two labels", "off"]._record.prep, layout=layout.Layout(("x",), (DROPPED(PAIR),), True)
     )
-    assert parts.parts_of(prep) == (parts.OneHot(0, PAIR, (0, 1), True, None),)
+    (part,) = parts.parts_of(prep)
+    assert part == parts.Part("levels", 0, DROPPED(PAIR), 2)
+    assert (part.kept, part.refused, part.filler) == ({"a": 0, "b": 1}, True, None)
 
 
 def test_a_missing_value_that_counts_as_the_empty_level_does_so_everywhere():

@@ -156,8 +156,8 @@ def test_a_narrower_range_holds_the_line_and_not_the_knots(tool):
     narrow = est.decision_function(X)
     assert np.abs(narrow - wide).max() > 1
     assert_same(tool(est, X), narrow)
-    shares = [part for part in parts.parts_of(est._record.prep) if isinstance(part, parts.Shares)]
-    assert [part.knots[:: len(part.knots) - 1] for part in shares] == [(1, 9)] * 2
+    shares = [part for part in parts.parts_of(est._record.prep) if part.kind == "shares"]
+    assert [part.column.knot_values[:: part.width - 1] for part in shares] == [(1, 9)] * 2
 
 
 @pytest.mark.parametrize("line", [True, False])

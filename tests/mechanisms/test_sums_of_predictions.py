@@ -10,7 +10,7 @@ import pytest
 import dplr
 from dplr.auditor.neighbours import Pair, Record
 from dplr.auditor.trial import Duel, Trial
-from dplr.estimators._heading import drowned
+from dplr.estimators._subject import drowned
 from dplr.estimators._totals import Total
 from dplr.mechanisms.perturbation.ridge import gauge_ridges, without_pull
 from dplr.plots._effects import read_effects

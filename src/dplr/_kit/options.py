@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -51,22 +52,28 @@ rng : int or None, default=None
 progress : bool, default=False
     Whether a bar (extra `progress`) shows the progress of a long fit.
 """
+_FIRST = ("", "Parameters", "Attributes", "Returns", "Raises", "Privacy")  # sections, in their order
 _SECTION = re.compile(r"^([A-Z][A-Za-z ]+)\n-{3,}\n", flags=re.M)
 
 
-def documented(thing: T) -> T:
-    """Add the entries that the docstring of a function or class leaves out: of `OPTIONS`, and of its base class."""
+def documented(thing: T, options: Mapping[str, str] | None = None, further: Mapping[str, str] | None = None) -> T:
+    """Add the entries that the docstring of a function or class leaves out: of `OPTIONS`, and of its base class.
+
+    `further` begin the section Raises, and are other sections where there are none.
+    """
     text = thing.__doc__
     if text is None:  # python -OO
         return thing
     parts = _SECTION.split(inspect.cleandoc(text))
     sections = {"": parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
-    parameters = _merged(_names(thing), _entries(sections.get("Parameters", "")), OPTIONS)
+    parameters = _merged(_names(thing), _entries(sections.get("Parameters", "")), {**OPTIONS, **(options or {})})
     inherited = _attributes_of_bases(thing)
     own = _entries(sections.get("Attributes", ""))
     attributes = _merged([*inherited, *(name for name in own if name not in inherited)], own, inherited)
-    filled = {"": sections.pop(""), "Parameters": parameters, "Attributes": attributes}
-    order = filled | {name: section for name, section in sections.items() if name not in filled}
+    sections |= {"Parameters": parameters, "Attributes": attributes}
+    for name, text in (further or {}).items():
+        sections[name] = f"{text}\n{sections.get(name, '')}" if name == "Raises" else sections.get(name, text)
+    order = {name: sections[name] for name in (*_FIRST, *sections) if name in sections}
     heads = {name: f"{name}\n{'-' * len(name)}\n" if name else "" for name in order}
     thing.__doc__ = "\n\n".join(heads[name] + body.rstrip() for name, body in order.items() if body) + "\n"
     return thing

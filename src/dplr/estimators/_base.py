@@ -23,13 +23,10 @@ from dplr.bounds.declared import Bounds, BoundsLike, as_bounds, codebook_of
 from dplr.estimators import _clients, _html, _refit, _uncovered
 from dplr.estimators._callers import Callers, call_stack, given_to
 from dplr.estimators._columns import rows_to_predict, target_name
-from dplr.estimators._curves import HasMonotone
 from dplr.estimators._declared import estimator
-from dplr.estimators._evaluated import FITTED, Evaluated
-from dplr.estimators._fitted import ModelFacts
+from dplr.estimators._fitted import FITTED, Fitted
 from dplr.estimators._fourier import check_map, declared, handed_over
 from dplr.estimators._html import NotebookView
-from dplr.estimators._inference import Inference
 from dplr.estimators._pipelines import person_before
 from dplr.estimators._values import flat, named, numbers_of
 from dplr.estimators.export.methods import Exports
@@ -69,7 +66,7 @@ def _encode(est: Any) -> bytes:
 
 
 @estimator
-class PrivateLinearModel(NotebookView, ModelFacts, Exports, Inference, Evaluated, HasMonotone, BaseEstimator):  # type: ignore[misc]
+class PrivateLinearModel(NotebookView, Fitted, Exports, BaseEstimator):  # type: ignore[misc]
     """The base of the models: from public facts and rows to coefficients in the user's units.
 
     Attributes

@@ -16,7 +16,7 @@ from dplr._kit.warnings import DataWarning, muted, warn
 from dplr.bounds.declared import as_bounds
 from dplr.estimators import _clients
 from dplr.estimators._callers import call_stack
-from dplr.estimators._evaluated import FITTED
+from dplr.estimators._fitted import FITTED
 from dplr.evaluation.law import beside
 from dplr.evaluation.release import EvaluationPlan, Intake, counted, drawn, planned
 from dplr.evaluation.scorer import scorer_of

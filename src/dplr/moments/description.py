@@ -14,7 +14,7 @@ import numpy as np
 
 from dplr._kit.extras import pandas
 from dplr.bounds.columns import INDICATOR, Bins, Column, Curve, Levels
-from dplr.estimators._heading import facts_of
+from dplr.estimators._subject import facts_of
 from dplr.inference.description import correlation, deviation, mean, upper_variance
 from dplr.inference.determination import Squares, inflation
 from dplr.inference.intervals import check_level

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from dplr._kit.validation import check_choice, sentence
 from dplr.bounds.columns import Pair
 from dplr.bounds.layout import Layout
-from dplr.estimators._curves import HasCurves
-from dplr.estimators._heading import facts_of
-from dplr.estimators._inference import Inference, within
+from dplr.estimators._subject import facts_of, within
+from dplr.estimators._tables import Tables
 from dplr.inference.reading import Reading
 from dplr.moments import ABOUT
 from dplr.moments.equation import determination, reading_of, target_unit, user_units
@@ -39,7 +38,7 @@ _LARGEST = (
 )
 
 
-class MomentModel(Inference, HasCurves):
+class MomentModel(Tables):
     """A linear model of one column on others, computed from released moments; `ReleasedMoments.regress` makes it.
 
     `summary`, `conf_int`, `wald_test`, `contrast` and `predict_interval` are those of the estimators.
@@ -203,7 +202,7 @@ class MomentModel(Inference, HasCurves):
         return np.clip(matrix @ self.coef_ + self.intercept_, *self._ends)
 
     def _rows_and_target(self, X: Any) -> tuple[NDArray[np.float64], Pair | None]:
-        """Rows of all columns, and the declared bounds of the target, as in `Inference`."""
+        """Rows of all columns, and the declared bounds of the target, as in `Tables`."""
         return self._rows(X), self._ends
 
     def _rows(self, X: Any) -> NDArray[np.float64]:
@@ -231,7 +230,7 @@ class MomentModel(Inference, HasCurves):
         return self._columns.layout.names, self._columns.layout
 
     def _subject(self, columns: Sequence[str] | None) -> Subject:
-        """The subject of this model's tables, as in `Inference`."""
+        """The subject of this model's tables, as in `Tables`."""
         names, layout = self._columns_of_table()
         coordinates = tuple(self._columns.kept.tolist())
         kept = coordinates if columns is None else within(names, positions(names, layout, columns), coordinates)

@@ -133,17 +133,14 @@ class Exports:
             return sql.query_of(self, output, inputs, quotes, table, keep)
         if keep:
             raise ValueError(sentence("keep", "must be empty without a table", keep, "Give `table` too."))
-        expressions = sql.outputs_of(self, output, sql.margins_of(self, inputs, quotes), quotes)
-        return expressions.get(None, expressions)  # None is the one expression where there are no labels
+        return sql.written(self, output, inputs, quotes)
 
     def _sql_columns(self, columns: Sequence[str] | None) -> list[str]:
         """Names of the columns of a table, one per feature."""
         d: int = self.n_features_in_  # type: ignore[attr-defined]
         names = getattr(self, "feature_names_in_", None) if columns is None else columns
-        names = (
-            None if names is None or isinstance(names, str) else [str(name) for name in check_list("columns", names)]
-        )
-        if names is None or len(names) != d or len(set(names)) < d:
+        listed = [] if names is None or isinstance(names, str) else [str(name) for name in check_list("columns", names)]
+        if len(set(listed)) < len(listed) or len(listed) != d:
             remedy = "The model was fitted on an array without names." if columns is None else ""
             raise ValueError(sentence("columns", f"must be {d} different names", columns, remedy))
-        return names
+        return listed

@@ -10,149 +10,57 @@ import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NoReturn
+from typing import Any, NoReturn
 
 from dplr._kit.validation import sentence
-from dplr.bounds.columns import INDICATOR, TRANSFORMS, Bins, Column, Curve, Level, Levels, Numeric, Pair, middle
+from dplr.bounds.columns import INDICATOR, TRANSFORMS, Bins, Column, Curve, Levels, Numeric, Pair, middle
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import Product
 from dplr.bounds.scaling import Prep
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
-    """A number: a missing value is filled in, then it is clipped, then transformed, then the middle is subtracted.
+class Part:
+    """What columns of the model, `width` of them, hold of the declared one at this place. A missing value is filled in.
 
-    Attributes
-    ----------
-    place : of the declared column.
-    lower, upper : in the user's units, narrower ranges included.
-    transform : a key of `TRANSFORMS`.
-    filler : what a missing value counts as, in the user's units; None where it is refused.
-    middle : on the scale of the transform; 0 except in a factor.
+    number     clipped to `ends`, in the user's units; transformed; less the `middle`, which is 0 except in a factor
+    shares     of the knots of a curve, in a number clipped to the first and the last of them, and transformed: between
+               two knots the shares of both are 1 less a line, and that line; all others are 0
+    levels     1 where the value is the level of the column, or one merged into it; none is of the reference
+    bins       1 where the number is in the bin of the column; none is of the reference
+    position   of the value's level, from 0, less the middle; half way for a value that is no level
+    mark       1 where the value is missing
     """
 
+    kind: str
     place: int
-    lower: float
-    upper: float
-    transform: str
-    filler: float | None
+    column: Any
+    width: int = 1
+    ends: Pair = (-math.inf, math.inf)
     middle: float = 0.0
-    width: ClassVar[int] = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Shares:
-    """A column for each knot of a curve: the share of the knot in a number, which is filled in, clipped, transformed.
-
-    Between two knots the shares of both are 1 less a line, and that line; all others are 0.
-
-    Attributes
-    ----------
-    knots : in the user's units, increasing. A number is clipped to the first and the last.
-    places : the knots on the scale of the transform.
-    refused : whether a missing value is refused.
-    filler : the number that a missing value counts as, in the user's units; None where it is refused, or has no share.
-    """
-
-    place: int
-    knots: tuple[float, ...]
-    places: tuple[float, ...]
-    transform: str
-    refused: bool
-    filler: float | None
 
     @property
-    def width(self) -> int:
-        """Number of columns."""
-        return len(self.knots)
-
-
-@dataclass(frozen=True, slots=True)
-class OneHot:
-    """A column for each of the levels except the reference, 1 where the value is that level, or one merged into it.
-
-    Attributes
-    ----------
-    levels : all values that are declared.
-    columns : the column of each of them; -1 for those of the reference.
-    refused : whether a missing value is refused.
-    filler : the value that a missing one counts as; None for no level.
-    """
-
-    place: int
-    levels: tuple[Level, ...]
-    columns: tuple[int, ...]
-    refused: bool
-    filler: Level | None
+    def refused(self) -> bool:
+        """Whether a missing value is."""
+        return self.column.missing is None
 
     @property
-    def kept(self) -> dict[Level, int]:
-        """The values that have columns, with these."""
-        return {level: column for level, column in zip(self.levels, self.columns, strict=True) if column >= 0}
+    def filler(self) -> Any:
+        """What a missing value counts as; None where it is refused, or has no level, bin or share."""
+        column, missing = self.column, self.column.missing
+        if missing == INDICATOR:
+            return TRANSFORMS[column.transform].back(middle(column.range)) if self.kind == "number" else None
+        if missing is None or not isinstance(column, Levels):
+            return missing
+        return column.values[column.code_of(missing)]
 
     @property
-    def width(self) -> int:
-        """Number of columns."""
-        return max(self.columns) + 1
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A column for each bin except the reference, 1 where the number is in that bin.
-
-    Attributes
-    ----------
-    edges : between the bins, increasing. The number of edges that are not above a number is that of its bin.
-    refused : whether a missing value is refused.
-    filler : the number that a missing value counts as; None where it is refused, or in no bin.
-    reference : the bin without a column, from 0; None where each has one.
-    """
-
-    place: int
-    edges: tuple[float, ...]
-    refused: bool
-    filler: float | None
-    reference: int | None
-
-    @property
-    def kept(self) -> tuple[int, ...]:
-        """The bins that have columns."""
-        return tuple(place for place in range(len(self.edges) + 1) if place != self.reference)
-
-    @property
-    def width(self) -> int:
-        """Number of columns."""
-        return len(self.kept)
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """The position of the value's level, from 0; `fallback` for a value that is not a level, or missing.
-
-    `positions` are those of `levels`; these, `refused` and `filler` are as in `OneHot`, `middle` as in `Number`.
-    """
-
-    place: int
-    levels: tuple[Level, ...]
-    positions: tuple[int, ...]
-    fallback: float
-    refused: bool
-    filler: Level | None
-    middle: float = 0.0
-    width: ClassVar[int] = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """1 where the value is missing. `levels` are those of a column of levels, else empty."""
-
-    place: int
-    levels: tuple[Level, ...]
-    width: ClassVar[int] = 1
-
-
-Own = Number | Shares | OneHot | Interval | Position | Mark  # of one declared column
+    def kept(self) -> dict[Any, int]:
+        """The levels, or bins, that have a column, with its place among these columns."""
+        levels = isinstance(self.column, Levels)
+        places = self.column.value_places if levels else self.column.places
+        cases = self.column.values if levels else range(len(places))
+        return {case: place for case, place in zip(cases, places, strict=True) if place >= 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +74,9 @@ class Times:
     ends : the narrower range that a product of two numbers is clipped to; None for none.
     """
 
-    factors: tuple[tuple[Own, ...], tuple[Own, ...]]
+    factors: tuple[tuple[Part, ...], tuple[Part, ...]]
     ends: Pair | None
+    kind = "times"
 
     @property
     def widths(self) -> tuple[int, int]:
@@ -181,15 +90,16 @@ class Times:
         return math.prod(self.widths)
 
 
-Part = Own | Times
+KINDS = ("number", "shares", "levels", "bins", "position", "mark", Times.kind)
 
 
-def parts_of(prep: Prep) -> tuple[Part, ...]:
+def parts_of(prep: Prep) -> tuple[Part | Times, ...]:
     """The parts of a model with declared columns, in the order of `coef_`; ValueError for what no part expresses."""
-    layout, ends = prep.layout, _ends(prep)
+    layout = prep.layout
     assert layout is not None
     _check_known(layout, ("features", "columns", "named", "products"))
-    parts: list[Part] = []
+    ends = _ends(prep, layout)
+    parts: list[Part | Times] = []
     first = 0
     for place, (name, column) in enumerate(zip(layout.features, layout.columns, strict=True)):
         pieces = _of_column(place, column, ends[first], name)
@@ -204,68 +114,51 @@ def parts_of(prep: Prep) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def is_text(levels: Sequence[Level]) -> bool:
-    """Whether levels are text; False for none."""
-    return bool(levels) and isinstance(levels[0], str)
-
-
-def _ends(prep: Prep) -> list[Pair]:
+def _ends(prep: Prep, layout: Layout) -> list[Pair]:
     """The ranges of the model's columns. Only numbers, and products of two, may have ranges of their own."""
-    assert prep.layout is not None
     assert prep.ends is not None
     ends = list(zip(*(side.tolist() for side in prep.ends), strict=True))
-    for column, (pair, declared) in enumerate(zip(ends, prep.layout.pairs, strict=True)):
-        if pair != declared and column not in prep.layout.numbers:
+    for column, (pair, declared) in enumerate(zip(ends, layout.pairs, strict=True)):
+        if pair != declared and column not in layout.numbers:
             _refuse(f"the range {pair}", f"column {column} of the model")
     return ends
 
 
-def _of_column(place: int, column: Column, ends: Pair, name: str) -> list[Own]:
+def _of_column(place: int, column: Column, ends: Pair, name: str) -> list[Part]:
     if type(column) not in _OF:
         _refuse(type(column).__name__, name)
     names, of = _OF[type(column)]
     _check_known(column, names, name)
-    return of(place, column, ends)
+    mark = [Part("mark", place, column)] if column.missing == INDICATOR else []
+    return [*of(place, column, ends), *mark]
 
 
-def _numeric(place: int, column: Numeric, ends: Pair) -> list[Own]:
+def _number(place: int, column: Numeric, ends: Pair) -> list[Part]:
     if column.transform not in TRANSFORMS:
         _refuse(f'transform = "{column.transform}"', f"column {place}")
     undone, (low, high) = TRANSFORMS[column.transform].back, column.range
     # A declared bound is taken as it stands: on its way to the scale and back it would be rounded.
     lower = column.lower if ends[0] <= low else undone(ends[0])
     upper = column.upper if ends[1] >= high else undone(ends[1])
-    marked = column.missing == INDICATOR
-    filler = undone(middle(column.range)) if isinstance(column.missing, str) else column.missing
-    number = Number(place, lower, upper, column.transform, filler)
-    return [number, Mark(place, ())] if marked else [number]
+    return [Part("number", place, column, ends=(lower, upper))]
 
 
-def _curve(place: int, column: Curve, ends: Pair) -> list[Own]:
+def _curve(place: int, column: Curve, ends: Pair) -> list[Part]:
     """The narrower ends are those of the line; the knots stay where they are."""
-    line, *mark = _numeric(place, column, ends if column.line else column.range)
-    filler = None if isinstance(column.missing, str) else column.missing
-    shares = Shares(place, column.knot_values, column.places, column.transform, column.missing is None, filler)
-    return [*([line] if column.line else []), shares, *mark]
+    line = _number(place, column, ends if column.line else column.range)
+    return [*(line if column.line else []), Part("shares", place, column, len(column.places))]
 
 
-def _bins(place: int, column: Bins, _: Pair) -> list[Own]:
-    filler = None if isinstance(column.missing, str) else column.missing
-    reference = None if column.reference is None else column.bin_of(column.reference)
-    part = Interval(place, column.edges, column.missing is None, filler, reference)
-    return [part, Mark(place, ())] if column.missing == INDICATOR else [part]
+def _bins(place: int, column: Bins, _: Pair) -> list[Part]:
+    return [Part("bins", place, column, max(column.places) + 1)]
 
 
-def _levels(place: int, column: Levels, _: Pair) -> list[Own]:
-    levels, marked, refused = column.values, column.missing == INDICATOR, column.missing is None
-    filler = None if marked or column.missing is None else levels[column.code_of(column.missing)]
+def _levels(place: int, column: Levels, _: Pair) -> list[Part]:
     if column.kind == "one_hot":
-        part: Own = OneHot(place, levels, column.value_places, refused, filler)
-    elif column.kind in ("binary", "ordinal") and column.reference is None:
-        part = Position(place, levels, column.positions, (len(column.levels) - 1) / 2, refused, filler)
-    else:
+        return [Part("levels", place, column, max(column.value_places) + 1)]
+    if column.kind not in ("binary", "ordinal") or column.reference is not None:
         _refuse(f'kind = "{column.kind}"', f"column {place}")
-    return [part, Mark(place, levels)] if marked else [part]
+    return [Part("position", place, column)]
 
 
 def _times(product: Product, ends: Pair, layout: Layout) -> Times:
@@ -277,23 +170,22 @@ def _times(product: Product, ends: Pair, layout: Layout) -> Times:
     return Times((first, second), None if ends == product.pair else ends)
 
 
-def _factor(place: int, column: Column, name: str, bends: bool) -> tuple[Own, ...]:
+def _factor(place: int, column: Column, name: str, bends: bool) -> tuple[Part, ...]:
     """A number in its declared bounds, whatever narrower range it has as a column of the model, without its mark.
 
     A curve counts as its shares where it `bends` in the product, else as its line.
     """
+    parts = _of_column(place, column, column.number or (0.0, 1.0), name)
     if bends:
-        return tuple(part for part in _of_column(place, column, (0.0, 1.0), name) if isinstance(part, Shares))
+        return tuple(part for part in parts if part.kind == "shares")
     if column.number is None:
-        return tuple(_of_column(place, column, (0.0, 1.0), name))
-    number = _of_column(place, column, column.number, name)[0]
-    assert isinstance(number, Number | Position)
-    return (dataclasses.replace(number, middle=middle(column.number)),)
+        return tuple(parts)
+    return (dataclasses.replace(parts[0], middle=middle(column.number)),)
 
 
 # Kind of column -> the fields that its function reads, and the function.
-_OF: dict[type[Column], tuple[tuple[str, ...], Callable[[int, Any, Pair], list[Own]]]] = {
-    Numeric: (("lower", "upper", "transform", "missing", "flag"), _numeric),
+_OF: dict[type[Column], tuple[tuple[str, ...], Callable[[int, Any, Pair], list[Part]]]] = {
+    Numeric: (("lower", "upper", "transform", "missing", "flag"), _number),
     Curve: (("lower", "upper", "transform", "missing", "flag", "knots", "line"), _curve),
     Bins: (("lower", "upper", "edges", "missing", "reference"), _bins),
     Levels: (("levels", "kind", "missing", "reference", "spellings", "least_share"), _levels),
@@ -308,7 +200,7 @@ def _check_known(record: Any, names: Sequence[str], name: str = "the layout") ->
             _refuse(f"{field.name} = {value!r}", name)
 
 
-def _checked_width(parts: Sequence[Part], names: Sequence[str], subject: str) -> int:
+def _checked_width(parts: Sequence[Part | Times], names: Sequence[str], subject: str) -> int:
     """The number of columns, which is that of the names."""
     width = sum(part.width for part in parts)
     if width != len(names):

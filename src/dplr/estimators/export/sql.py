@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from dplr._kit.validation import check_choice, check_list, sentence
-from dplr.bounds.columns import Level, Pair
-from dplr.estimators.export.parts import Interval, Mark, Number, OneHot, Part, Position, Shares, Times, parts_of
+from dplr.bounds.columns import Level
+from dplr.estimators.export.parts import KINDS, Part, Times, parts_of
 from dplr.problem.link import Link
 
 OUTPUTS = ("prediction", "margin", "probability")
 # Opening quote of an identifier -> its closing quote, which is doubled inside. Single quotes in text are doubled too.
 _CLOSING = {'"': '"', "`": "`", "[": "]"}
 _FURTHEST = 690.0  # EXP of it and of its negative are float64 numbers; some databases raise an error beyond
+# The exponential of its negative is 0 in float64, without an underflow that some databases refuse.
+_LARGEST_LOG = 700.0
 _FORWARD: dict[str, Callable[[str], str]] = {
     "clip": lambda value: value,
     "log1p": lambda value: f"LN(1.0 + {value})",
@@ -45,10 +47,8 @@ class Quotes:
         value = value.item() if isinstance(value, np.generic) else value
         if isinstance(value, bool):
             return "TRUE" if value else "FALSE"
-        if isinstance(value, int):
-            return str(value)
-        if isinstance(value, float):
-            return number(value)
+        if isinstance(value, (int, float)):
+            return str(value) if isinstance(value, int) else number(value)
         self._check(value)
         if "\\" in value:  # some databases end a literal at another quote then, and read the rest as SQL
             remedy = "Databases read it in more than one way. Rename it, or predict with dplr itself."
@@ -71,11 +71,38 @@ def number(value: float) -> str:
 
 
 _ZERO = number(0.0)
-# The exponential of its negative is 0 in float64, without an underflow that some databases refuse.
-_LARGEST_LOG = 700.0
 
 
-def margins_of(fitted: Any, columns: Sequence[str], quotes: Quotes) -> list[str]:
+def written(fitted: Any, output: str, columns: Sequence[str], quotes: Quotes) -> Any:
+    """One expression over the columns of a table, or one by label."""
+    expressions = _outputs(fitted, output, _margins(fitted, columns, quotes), quotes)
+    return expressions.get(None, expressions)  # None is the one expression where there are no labels
+
+
+def query_of(fitted: Any, output: str, columns: Sequence[str], quotes: Quotes, table: Any, keep: Sequence[str]) -> str:
+    """A SELECT that computes every margin once."""
+    expressions = _margins(fitted, columns, quotes)
+    labels = list(_outputs(fitted, output, expressions, quotes))
+    if output == "margin" and labels == [None]:
+        labels = [fitted.classes_[1]]
+    names = [output if label is None else f"{output} of {label}" for label in labels]
+    clashes = [name for name in keep if not isinstance(name, str) or name in names]
+    if isinstance(keep, str) or clashes or len(set(keep)) < len(keep):
+        rule = f"must be a list that names columns once, and none of {', '.join(names)}"
+        raise ValueError(sentence("keep", rule, keep))
+    inner = [f"margin {k}" for k in range(len(expressions))]
+    while set(inner) & set(keep):
+        inner = [name + "_" for name in inner]
+    kept, margins = [quotes.name(name) for name in keep], [quotes.name(name) for name in inner]
+    formulas = _outputs(fitted, output, margins, quotes).values()
+    source = ".".join(quotes.name(name) for name in ([table] if isinstance(table, str) else check_list("table", table)))
+    above = [*kept, *(f"{formula} AS {quotes.name(name)}" for formula, name in zip(formulas, names, strict=True))]
+    below = [*kept, *(f"{formula} AS {name}" for formula, name in zip(expressions, margins, strict=True))]
+    listed = [",\n  ".join(lines) for lines in (above, below)]
+    return f"SELECT\n  {listed[0]}\nFROM (SELECT\n  {listed[1]}\nFROM {source}) {quotes.name('scored')}"
+
+
+def _margins(fitted: Any, columns: Sequence[str], quotes: Quotes) -> list[str]:
     """An expression for the sum of each model, NULL where dplr refuses a row."""
     prep, names = fitted._record.prep, [quotes.name(name) for name in columns]
     every, intercepts = fitted._decision
@@ -83,126 +110,88 @@ def margins_of(fitted: Any, columns: Sequence[str], quotes: Quotes) -> list[str]
     if prep.layout is None:
         return [_in_ball(names, coef, intercept) for coef, intercept in models]
     parts = parts_of(prep)
-    return [_sum(parts, names, coef, intercept, quotes) for coef, intercept in models]
+    sums = ([number(intercept), *_terms(parts, names, list(map(number, coef)), quotes)] for coef, intercept in models)
+    return ["(" + "\n  + ".join(terms) + ")" for terms in sums]
 
 
-def outputs_of(fitted: Any, output: str, margins: Sequence[str], quotes: Quotes) -> dict[Any, str]:
+def _outputs(fitted: Any, output: str, margins: Sequence[str], quotes: Quotes) -> dict[Any, str]:
     """Label (None where there is one expression) -> expression over margins, which are expressions or names."""
-    classes = fitted.classes_.tolist() if hasattr(fitted, "classes_") else []
-    several = len(margins) > 1
+    classes, several = fitted.classes_.tolist() if hasattr(fitted, "classes_") else [], len(margins) > 1
+    prep, link = fitted._record.prep, fitted._record.link
     if output == "margin":
         return dict(zip(classes, margins, strict=True)) if several else {None: margins[0]}
-    if output == "prediction":
-        target = fitted._record.prep.target
-        if not classes:
-            return {None: margins[0] if target is None else _predicted(margins[0], target, fitted._record.prep.link)}
-        labels = [quotes.value(label) for label in classes]
-        return {None: _best(margins, labels) if several else _sign(margins[0], labels)}
-    link = fitted._record.link
-    if not several:
-        return dict(zip(classes, [_chance(margins[0], link, "-1.0 * "), _chance(margins[0], link)], strict=True))
-    chances = [_chance(margin, link) for margin in margins]
-    return {label: f"{chance} / ({' + '.join(chances)})" for label, chance in zip(classes, chances, strict=True)}
+    if output == "probability":
+        if not several:
+            return dict(zip(classes, [_chance(margins[0], link, "-1.0 * "), _chance(margins[0], link)], strict=True))
+        chances = [_chance(margin, link) for margin in margins]
+        return {label: f"{chance} / ({' + '.join(chances)})" for label, chance in zip(classes, chances, strict=True)}
+    if classes:
+        return {None: _best(margins, [quotes.value(label) for label in classes])}
+    if prep.target is None:
+        return {None: margins[0]}
+    low, high = prep.target
+    if prep.link == "identity":
+        return {None: _clipped(margins[0], low, high)}
+    # A rate is clipped before its exponential, which some databases let overflow.
+    return {None: f"EXP({_clipped(margins[0], math.log(low) if low else -_LARGEST_LOG, math.log(high))})"}
 
 
-def _predicted(margin: str, target: Pair, link: str) -> str:
-    """Within the bounds of the target; a rate is clipped before its exponential, which some databases let overflow."""
-    low, high = target
-    if link == "log":
-        return f"EXP({_clipped(margin, math.log(low) if low else -_LARGEST_LOG, math.log(high))})"
-    return _clipped(margin, low, high)
-
-
-def query_of(fitted: Any, output: str, columns: Sequence[str], quotes: Quotes, table: Any, keep: Sequence[str]) -> str:
-    """A SELECT that computes every margin once."""
-    expressions = margins_of(fitted, columns, quotes)
-    names = {label: output if label is None else f"{output} of {label}" for label in
-             outputs_of(fitted, output, expressions, quotes)}  # fmt: skip
-    if output == "margin" and None in names and hasattr(fitted, "classes_"):
-        names[None] = f"{output} of {fitted.classes_[1]}"
-    clashes = [name for name in keep if not isinstance(name, str) or name in names.values()]
-    if isinstance(keep, str) or clashes or len(set(keep)) < len(keep):
-        rule = f"must be a list that names columns once, and none of {', '.join(names.values())}"
-        raise ValueError(sentence("keep", rule, keep))
-    inner = [f"margin {k}" for k in range(len(expressions))]
-    while set(inner) & set(keep):
-        inner = [name + "_" for name in inner]
-    kept, margins = [quotes.name(name) for name in keep], [quotes.name(name) for name in inner]
-    formulas = outputs_of(fitted, output, margins, quotes)
-    source = ".".join(quotes.name(name) for name in ([table] if isinstance(table, str) else check_list("table", table)))
-    below = [*kept, *(f"{formula} AS {name}" for formula, name in zip(expressions, margins, strict=True))]
-    above = [*kept, *(f"{formula} AS {quotes.name(names[label])}" for label, formula in formulas.items())]
-    listed = [",\n  ".join(lines) for lines in (above, below)]
-    return f"SELECT\n  {listed[0]}\nFROM (SELECT\n  {listed[1]}\nFROM {source}) {quotes.name('scored')}"
-
-
-def _sum(parts: Sequence[Part], names: Sequence[str], coef: Sequence[float], intercept: float, quotes: Quotes) -> str:
-    return "(" + "\n  + ".join([number(intercept), *_terms(parts, names, list(map(number, coef)), quotes)]) + ")"
-
-
-def _terms(parts: Sequence[Part], names: Sequence[str], coef: Sequence[str], quotes: Quotes) -> list[str]:
+def _terms(parts: Sequence[Part | Times], names: Sequence[str], coef: Sequence[str], quotes: Quotes) -> list[str]:
     """Each part times the coefficients of its columns, which are numbers or further expressions."""
     terms, first = [], 0
     for part in parts:
-        terms.append(_TERMS[type(part)](part, names, coef[first : first + part.width], quotes))
+        terms.append(_TERMS[part.kind](part, names, coef[first : first + part.width], quotes))
         first += part.width
     return terms
 
 
-def _number(part: Number, names: Sequence[str], coef: Sequence[str], _: Quotes) -> str:
-    name = names[part.place]
-    filler = None if part.filler is None else number(min(max(part.filler, part.lower), part.upper))
-    gap = "" if filler is None else f"WHEN {name} IS NULL THEN {filler} "
-    lower, upper = number(part.lower), number(part.upper)
-    value = f"CASE {gap}WHEN {name} < {lower} THEN {lower} WHEN {name} > {upper} THEN {upper} ELSE {name} END"
-    return f"{coef[0]} * {_less(_FORWARD[part.transform](f'({value})'), part.middle)}"
+def _number(part: Part, names: Sequence[str], coef: Sequence[str], _: Quotes) -> str:
+    lower, upper = part.ends
+    filler = "" if part.filler is None else number(min(max(part.filler, lower), upper))
+    value = _FORWARD[part.column.transform](_clipped(names[part.place], lower, upper, filler))
+    return f"{coef[0]} * {_less(value, part.middle)}"
 
 
-def _shares(part: Shares, names: Sequence[str], coef: Sequence[str], _: Quotes) -> str:
+def _shares(part: Part, names: Sequence[str], coef: Sequence[str], _: Quotes) -> str:
     """The lines between the knots in their order: each takes what is below its upper knot and in none before it."""
-    name = names[part.place]
-    lines = [_between(part, coef, place, name) for place in range(len(part.knots) - 1)]
-    cases = [
-        f"WHEN {name} < {number(knot)} THEN {line}" for knot, line in zip(part.knots, [coef[0], *lines], strict=True)
-    ]
-    gap = "NULL" if part.refused else _ZERO
+    name, knots = names[part.place], part.column.knot_values
+    lines = [coef[0], *(_between(part, coef, place, name) for place in range(len(knots) - 1))]
+    gone = "NULL" if part.refused else _ZERO
     if part.filler is not None:
-        place = min(bisect_right(part.knots, part.filler), len(part.knots) - 1) - 1
-        gap = _between(part, coef, place, number(part.filler))
-    return f"(CASE WHEN {name} IS NULL THEN {gap} {' '.join(cases)} ELSE {coef[-1]} END)"
+        place = min(bisect_right(knots, part.filler), len(knots) - 1) - 1
+        gone = _between(part, coef, place, number(part.filler))
+    return _case(name, _below(knots, lines), coef[-1], gone)
 
 
-def _between(part: Shares, coef: Sequence[str], place: int, value: str) -> str:
+def _between(part: Part, coef: Sequence[str], place: int, value: str) -> str:
     """The curve at a value behind the knot at that place and before the next one."""
-    low, high = part.places[place : place + 2]
-    value = _FORWARD[part.transform](value)
+    low, high = part.column.places[place : place + 2]
+    value = _FORWARD[part.column.transform](value)
     lines = f"{coef[place]} * ({number(high)} - {value}) + {coef[place + 1]} * {_less(value, low)}"
     return f"({lines}) / {number(high - low)}"
 
 
-def _one_hot(part: OneHot, names: Sequence[str], coef: Sequence[str], quotes: Quotes) -> str:
-    values = {level: coef[column] for level, column in part.kept.items()}
-    return _by_level(part, names[part.place], values, _ZERO, quotes)
-
-
-def _interval(part: Interval, names: Sequence[str], coef: Sequence[str], _: Quotes) -> str:
+def _bins(part: Part, names: Sequence[str], coef: Sequence[str], _: Quotes) -> str:
     """The bins in their order: each takes what is below its upper edge and in none before it."""
-    name, coefs = names[part.place], dict(zip(part.kept, coef, strict=True))
-    values = [coefs.get(place, _ZERO) for place in range(len(part.edges) + 1)]
-    filled = _ZERO if part.filler is None else values[bisect_right(part.edges, part.filler)]
-    cases = [f"WHEN {name} < {number(edge)} THEN {value}" for edge, value in zip(part.edges, values, strict=False)]
-    gap = "NULL" if part.refused else filled
-    return f"(CASE WHEN {name} IS NULL THEN {gap} {' '.join(cases)} ELSE {values[-1]} END)"
+    edges = part.column.edges
+    values = [_ZERO if place < 0 else coef[place] for place in part.column.places]
+    filled = _ZERO if part.filler is None else values[bisect_right(edges, part.filler)]
+    return _case(names[part.place], _below(edges, values), values[-1], "NULL" if part.refused else filled)
 
 
-def _position(part: Position, names: Sequence[str], coef: Sequence[str], quotes: Quotes) -> str:
-    values = {level: number(float(place)) for level, place in zip(part.levels, part.positions, strict=True)}
-    position = _by_level(part, names[part.place], values, number(part.fallback), quotes)
+def _levels(part: Part, names: Sequence[str], coef: Sequence[str], quotes: Quotes) -> str:
+    return _by_level(part, names, {level: coef[place] for level, place in part.kept.items()}, _ZERO, quotes)
+
+
+def _position(part: Part, names: Sequence[str], coef: Sequence[str], quotes: Quotes) -> str:
+    column = part.column
+    positions = {level: number(float(place)) for level, place in zip(column.values, column.positions, strict=True)}
+    position = _by_level(part, names, positions, number((len(column.levels) - 1) / 2), quotes)
     return f"{coef[0]} * {_less(position, part.middle)}"
 
 
-def _mark(part: Mark, names: Sequence[str], coef: Sequence[str], _: Quotes) -> str:
-    return f"(CASE WHEN {names[part.place]} IS NULL THEN {coef[0]} ELSE {_ZERO} END)"
+def _mark(part: Part, names: Sequence[str], coef: Sequence[str], _: Quotes) -> str:
+    return _case(names[part.place], [("IS NULL", coef[0])], _ZERO)
 
 
 def _times(part: Times, names: Sequence[str], coef: Sequence[str], quotes: Quotes) -> str:
@@ -214,17 +203,33 @@ def _times(part: Times, names: Sequence[str], coef: Sequence[str], quotes: Quote
     return product if part.ends is None else f"{coef[0]} * {_clipped(product, *part.ends)}"
 
 
-_TERMS: dict[type[Part], Callable[[Any, Sequence[str], Sequence[str], Quotes], str]] = {
-    Number: _number, Shares: _shares, OneHot: _one_hot, Interval: _interval, Position: _position, Mark: _mark,
-    Times: _times,
-}  # fmt: skip
+_TERMS: dict[str, Callable[[Any, Sequence[str], Sequence[str], Quotes], str]] = dict(
+    zip(KINDS, (_number, _shares, _levels, _bins, _position, _mark, _times), strict=True)
+)
 
 
-def _by_level(part: OneHot | Position, name: str, values: Mapping[Level, str], fallback: str, quotes: Quotes) -> str:
+def _by_level(part: Part, names: Sequence[str], values: Mapping[Level, str], fallback: str, quotes: Quotes) -> str:
     """The value of each level, of another value, and of a missing one."""
     gone = "NULL" if part.refused else fallback if part.filler is None else values.get(part.filler, fallback)
-    cases = [f"WHEN {name} = {quotes.value(level)} THEN {value}" for level, value in values.items()]
-    return f"(CASE WHEN {name} IS NULL THEN {gone} {' '.join(cases)} ELSE {fallback} END)"
+    return _case(
+        names[part.place], [(f"= {quotes.value(level)}", value) for level, value in values.items()], fallback, gone
+    )
+
+
+def _case(value: str, cases: Iterable[tuple[str, str]], rest: str = "", gone: str = "") -> str:
+    """What a value is by the first test that it passes; `rest` where it passes none, and `gone` where it is missing."""
+    tests = [*([("IS NULL", gone)] if gone else []), *cases]
+    listed = " ".join(f"WHEN {value} {test} THEN {result}" for test, result in tests)
+    return f"(CASE {listed}{f' ELSE {rest}' if rest else ''} END)"
+
+
+def _below(edges: Sequence[float], values: Sequence[str]) -> Iterator[tuple[str, str]]:
+    return ((f"< {number(edge)}", value) for edge, value in zip(edges, values, strict=False))
+
+
+def _clipped(value: str, lower: float, upper: float, gone: str = "") -> str:
+    low, high = number(lower), number(upper)
+    return _case(value, [(f"< {low}", low), (f"> {high}", high)], value, gone)
 
 
 def _less(value: str, middle: float) -> str:
@@ -242,17 +247,11 @@ def _in_ball(names: Sequence[str], coef: Sequence[float], intercept: float) -> s
     return f"({number(intercept)} + ({product}) / (CASE WHEN {square} > 1.0 THEN SQRT({square}) ELSE 1.0 END))"
 
 
-def _clipped(value: str, lower: float, upper: float) -> str:
-    low, high = number(lower), number(upper)
-    return f"(CASE WHEN {value} < {low} THEN {low} WHEN {value} > {high} THEN {high} ELSE {value} END)"
-
-
 def _chance(margin: str, link: Link, sign: str = "") -> str:
     """The chance of the label +1; with the sign "-1.0 * " of the label -1."""
     if not link.share:
         return f"(1.0 / (1.0 + EXP(-1.0 * {_clipped(f'({sign}{margin})' if sign else margin, -_FURTHEST, _FURTHEST)})))"
-    minus = f"(-1.0 * {margin})"
-    difference = f"({_log_slope(minus, link)} - {_log_slope(margin, link)})"
+    difference = f"({_log_slope(f'(-1.0 * {margin})', link)} - {_log_slope(margin, link)})"
     rest = f"{number(1 - link.share)} * {_clipped(margin, -_FURTHEST, _FURTHEST)}"
     return f"(1.0 / (1.0 + EXP(-1.0 * ({sign}({rest} + {number(link.share)} * {difference})))))"
 
@@ -264,13 +263,10 @@ def _log_slope(margin: str, link: Link) -> str:
     return f"({cut} - LN(1.0 + EXP({above})))"
 
 
-def _sign(margin: str, labels: Sequence[str]) -> str:
-    """NULL, and no label, where the margin is."""
-    return f"(CASE WHEN {margin} > 0.0 THEN {labels[1]} WHEN {margin} <= 0.0 THEN {labels[0]} END)"
-
-
 def _best(margins: Sequence[str], labels: Sequence[str]) -> str:
-    """The first label of those with the largest margin."""
+    """The first label of those with the largest margin; none where a margin is NULL."""
+    if len(margins) == 1:
+        return _case(margins[0], [("> 0.0", labels[1]), ("<= 0.0", labels[0])])
     cases = [
         f"WHEN {' AND '.join(f'{margin} >= {rival}' for j, rival in enumerate(margins) if j != k)} THEN {labels[k]}"
         for k, margin in enumerate(margins)
