@@ -25,7 +25,7 @@ from dplr.bounds.scaling import ball_prep
 from dplr.noise import Source
 from dplr.problem.losses import LOGISTIC
 from dplr.rows import ArrayRows
-from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
+from dplr.rows.exact import ClippedGradient, on_coef_grid
 
 BATCH, CLIP, RATE, EPS, DELTA = 256, 0.3, 0.5, 1.0, 1e-5
 OUR_STEPS, THEIR_STEPS, BATCHES = 2000, 300, 500

@@ -19,7 +19,7 @@ from dplr.bounds.scaling import ball_prep, box_prep
 from dplr.noise import Source
 from dplr.problem.losses import LOGISTIC
 from dplr.rows import ArrayRows
-from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
+from dplr.rows.exact import ClippedGradient, on_coef_grid
 
 LARGE = 100_000
 STREAM = 60_000_000  # numbers: 480 MB

@@ -7,7 +7,7 @@ import pytest
 import dplr
 from bench.speed.bench_fit import survey
 from dplr.noise import Source
-from dplr.rows.queries.moments import Moments
+from dplr.rows.exact import Moments
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from bench.speed.bench_sums import widest_only
 from dplr.bounds.scaling import ball_prep
 from dplr.problem.losses import LOGISTIC
 from dplr.rows import ArrayRows
-from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
-from dplr.rows.queries.losses import LossGradient, LossGradientHessian
+from dplr.rows.exact import ClippedGradient, on_coef_grid
+from dplr.rows.losses import LossGradient, LossGradientHessian
 
 N, D = 100_000, 13
 OWN = dplr.losses.margin_loss(

@@ -11,7 +11,7 @@ from bench.speed.bench_newton import LARGE, survey, widest_only
 from dplr.bounds.scaling import box_prep
 from dplr.problem.losses import LOGISTIC
 from dplr.rows import ArrayRows
-from dplr.rows.queries.losses import LossGradient
+from dplr.rows.losses import LossGradient
 
 
 @widest_only
@@ -32,4 +32,4 @@ def test_gradients_of_a_fit(slower_than, quick, n, d, mechanism, most):
     def fit():
         dplr.fit(X, y, eps=1.0, mechanism=mechanism, bounds=bounds, classes=[0, 1])
 
-    slower_than(fit, lambda: rows.loss_sum(query, coef), most)
+    slower_than(fit, lambda: rows.sum(query, coef), most)

@@ -11,8 +11,8 @@ from bench.speed.bench_sums import case, sums, widest_only
 from dplr.bounds.scaling import ball_prep
 from dplr.problem.losses import LOGISTIC
 from dplr.rows import ArrayRows
-from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
-from dplr.rows.queries.losses import LossGradient
+from dplr.rows.exact import ClippedGradient, on_coef_grid
+from dplr.rows.losses import LossGradient
 
 SHAPES = [(370_000, 13), (1_000_000, 50)]
 PASSES = 30

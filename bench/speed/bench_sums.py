@@ -15,7 +15,7 @@ from bench.speed.bench_fit import survey
 from dplr._core import cpu_paths
 from dplr.bounds.scaling import ball_prep
 from dplr.rows import ArrayRows
-from dplr.rows.queries.moments import Moments
+from dplr.rows.exact import Moments
 
 widest_only = pytest.mark.skipif(cpu_paths()[-1] != "avx512", reason="floors were set on a CPU with AVX-512")
 LARGE = 100_000

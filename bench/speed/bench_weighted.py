@@ -12,10 +12,9 @@ from bench.speed.bench_sums import again, widest_only
 from dplr.bounds.scaling import ball_prep
 from dplr.problem.losses import LOGISTIC
 from dplr.rows import ArrayRows, RowWeights
-from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
-from dplr.rows.queries.losses import LossGradientHessian
-from dplr.rows.queries.moments import Moments
-from dplr.rows.queries.score import ScoreMoments
+from dplr.rows.exact import ClippedGradient, Moments, on_coef_grid
+from dplr.rows.losses import LossGradientHessian
+from dplr.rows.scores_at import ScoreMoments
 from dplr.solvers.certificate import Objective
 
 SIZES = [(17_500, 10), (370_000, 13), (48_842, 105)]

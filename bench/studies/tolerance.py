@@ -32,7 +32,7 @@ from dplr.bounds.scaling import box_prep
 from dplr.noise import Source
 from dplr.problem.losses import LOGISTIC
 from dplr.rows import ArrayRows
-from dplr.rows.queries.losses import LossGradient, LossGradientHessian
+from dplr.rows.losses import LossGradient, LossGradientHessian
 from dplr.solvers.certificate import Objective
 
 SIZES = (20_000, 370_000, 2_000_000)

@@ -7,11 +7,9 @@ from dplr._core._loss import curves
 from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm, poisson, soft_huber, soft_logistic
 from dplr.problem.own_losses import smoothed_hinge
 from dplr.rows import ArrayRows
-from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
-from dplr.rows.queries.columns import ColumnMoments
-from dplr.rows.queries.losses import FineGradient, LossGradientHessian
-from dplr.rows.queries.moments import Moments
-from dplr.rows.queries.score import ScoreMoments
+from dplr.rows.exact import ClippedGradient, ColumnMoments, Moments, on_coef_grid
+from dplr.rows.losses import FineGradient, LossGradientHessian
+from dplr.rows.scores_at import ScoreMoments
 from dplr.rows.weights import RowWeights
 
 SHAPES = [("ball", 700, 1), ("ball", 8200, 6), ("box", 700, 13), ("box", 300, 40)]

@@ -16,11 +16,8 @@ from dplr._core import ClippedRows, RowMap, built_paths, cpu_paths, instruction_
 from dplr.bounds.scaling import box_prep
 from dplr.problem.losses import LOGISTIC
 from dplr.rows import ArrayRows
-from dplr.rows.array.blocks import NativeReader
-from dplr.rows.queries.losses import LossGradient
-from dplr.rows.queries.moments import Moments
-from dplr.rows.queries.row_map import row_map
-from dplr.rows.queries.totals import Total
+from dplr.rows.exact import Moments, Total, row_map
+from dplr.rows.losses import LossGradient
 from loops import loop
 from made_rows import make_data, make_prep
 
@@ -42,7 +39,7 @@ def same_bits(monkeypatch):
         monkeypatch.setenv("DPLR_ISA", path)
         query = Moments(prep.geometry.d, prep.geometry.intercept > 0)
         spans = [(len(y) * part // threads, len(y) * (part + 1) // threads) for part in range(threads)]
-        parts = [NativeReader(X, y, prep, None).sum(query, None, span) for span in spans]  # faults are not refused
+        parts = [ArrayRows(X[a:b], y[a:b], prep).sum(query) for a, b in spans]  # faults are not refused
         return parts[0] if threads == 1 else parts[0] + parts[1]
 
     def compare(X, y, prep, threads=(1,)):

@@ -23,7 +23,7 @@ from dplr.bounds.scaling import ball_prep
 from dplr.cli import main
 from dplr.problem.losses import LOGISTIC
 from dplr.rows import ArrayRows
-from dplr.rows.queries.losses import LossGradient
+from dplr.rows.losses import LossGradient
 
 pl = pytest.importorskip("polars", reason="polars has no wheel for this Python")
 

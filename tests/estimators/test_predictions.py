@@ -15,7 +15,7 @@ import every_column
 from dplr.baselines import DPME
 from dplr.bounds.scaling import ball_prep, in_unit_ball
 from dplr.rows import ArrayRows
-from dplr.rows.queries.moments import Moments
+from dplr.rows.exact import Moments
 
 pl = pytest.importorskip("polars", reason="polars has no wheel for this Python")
 

@@ -21,8 +21,8 @@ from dplr.problem.geometry import Geometry
 from dplr.problem.losses import SQUARED
 from dplr.problem.problem import Problem
 from dplr.rows import ArrayRows
-from dplr.rows.queries.losses import LossGradient
-from dplr.rows.queries.moments import Moments
+from dplr.rows.exact import Moments
+from dplr.rows.losses import LossGradient
 from forgeries import forgery
 from specs import spec_with
 

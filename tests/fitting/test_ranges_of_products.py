@@ -11,7 +11,7 @@ import dplr
 from dplr.bounds.scaling import layout_prep
 from dplr.problem.geometry import GRID
 from dplr.rows import ArrayRows, as_table
-from dplr.rows.queries.moments import Moments
+from dplr.rows.exact import Moments
 from dplr.rows.tables.encoder import Encoder
 
 BOUNDS = dplr.Bounds(

@@ -16,7 +16,7 @@ from dplr.privacy import calibration
 from dplr.privacy.guarantees import Pure
 from dplr.privacy.statement import Release
 from dplr.problem.plan import Plan
-from dplr.rows.queries.moments import Moments
+from dplr.rows.exact import Moments
 
 ABOUT = Description(
     name="toy",

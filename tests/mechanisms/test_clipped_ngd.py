@@ -19,7 +19,7 @@ from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import SQUARED
 from dplr.problem.problem import Problem
 from dplr.rows import ArrayRows
-from dplr.rows.queries.clipped import ClippedGradient
+from dplr.rows.exact import ClippedGradient
 from forgeries import forgery
 
 pytestmark = pytest.mark.filterwarnings("ignore:missing values of X count", "ignore::dplr.PrivacyWarning")

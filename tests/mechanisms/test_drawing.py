@@ -7,7 +7,7 @@ from dplr.mechanisms.drawing import noisy_cells
 from dplr.noise import Source
 from dplr.privacy.law import Law
 from dplr.privacy.statement import Release
-from dplr.rows.queries.totals import Faults, Total
+from dplr.rows.exact import Faults, Total
 
 CELLS = 400
 

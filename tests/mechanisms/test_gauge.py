@@ -20,7 +20,7 @@ from dplr.noise import Source
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import LOGISTIC, soft_huber, soft_logistic
 from dplr.rows import ArrayRows
-from dplr.rows.queries.losses import LossGradient
+from dplr.rows.losses import LossGradient
 from margin_losses import HuberSVM, SoftHuber, SoftLogistic
 
 BOUNDS = dplr.Bounds({"a": (-1, 1), "b": {"levels": ["u", "v", "w"]}, "c": (0, 10)})

@@ -21,8 +21,7 @@ from dplr.privacy.guarantees import Gaussian, Neighbouring, Poisson
 from dplr.problem.losses import LOGISTIC, SQUARED
 from dplr.problem.problem import Problem
 from dplr.rows import ALL, ArrayRows, chosen
-from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
-from dplr.rows.queries.totals import Faults, Total, stack
+from dplr.rows.exact import ClippedGradient, Faults, Total, on_coef_grid, stack
 from made_rows import make_data, make_prep
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::dplr.PrivacyWarning")

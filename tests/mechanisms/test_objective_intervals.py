@@ -24,7 +24,7 @@ from dplr.problem.cells import second_moments
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import LOGISTIC
 from dplr.rows import ArrayRows
-from dplr.rows.queries.clipped import on_coef_grid
+from dplr.rows.exact import on_coef_grid
 from sensitivity_search import random_rows
 
 ON = dplr.ObjectivePerturbation(intervals="on")

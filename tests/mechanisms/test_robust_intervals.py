@@ -17,8 +17,8 @@ from dplr.problem.geometry import Geometry
 from dplr.problem.losses import SQUARED
 from dplr.problem.problem import Problem
 from dplr.rows import ArrayRows
-from dplr.rows.queries.clipped import on_coef_grid
-from dplr.rows.queries.meat import meat_moments
+from dplr.rows.exact import on_coef_grid
+from dplr.rows.scores_at import meat_moments
 from specs import spec_with
 
 ROBUST = dplr.FunctionalMechanism(intervals="robust")

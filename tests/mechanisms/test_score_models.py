@@ -153,7 +153,7 @@ def test_the_first_step_of_counts_has_the_length_of_gaussian_rows(mean):
 
 
 def test_persons_beyond_the_room_for_their_scores_are_refused(monkeypatch):
-    from dplr.rows.queries import clusters
+    from dplr.rows import scores_at as clusters
 
     monkeypatch.setattr(clusters, "MOST_BYTES", 8 * 4 * 100)
     X, y = made("logistic")

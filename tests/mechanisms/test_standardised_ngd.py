@@ -22,8 +22,7 @@ from dplr.privacy.guarantees import Gaussian, Neighbouring
 from dplr.problem.losses import LOGISTIC, SQUARED
 from dplr.problem.problem import Problem
 from dplr.rows import ArrayRows
-from dplr.rows.queries.clipped import LARGEST_COEF, ClippedGradient
-from dplr.rows.queries.columns import ColumnMoments
+from dplr.rows.exact import LARGEST_COEF, ClippedGradient, ColumnMoments
 from made_rows import make_groups
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::dplr.PrivacyWarning")

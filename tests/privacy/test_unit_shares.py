@@ -9,11 +9,8 @@ from dplr.bounds.scaling import ball_prep, box_prep
 from dplr.privacy import sensitivity
 from dplr.problem.losses import LOGISTIC, SQUARED
 from dplr.rows import ArrayRows, RowWeights
-from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
-from dplr.rows.queries.columns import ColumnMoments
-from dplr.rows.queries.meat import meat_moments
-from dplr.rows.queries.moments import Moments
-from dplr.rows.queries.score import ScoreMoments
+from dplr.rows.exact import ClippedGradient, ColumnMoments, Moments, on_coef_grid
+from dplr.rows.scores_at import ScoreMoments, meat_moments
 
 PERSONS, ROWS = 60, 4
 

@@ -22,7 +22,7 @@ from dplr.problem.geometry import Geometry
 from dplr.problem.losses import LOGISTIC, SQUARED
 from dplr.problem.problem import Problem
 from dplr.rows import ArrayRows, RowWeights
-from dplr.rows.queries.moments import Moments
+from dplr.rows.exact import Moments
 from unit_search import norm_of, shares, weights_of, worst_person_score, worst_persons, worst_ratio
 
 PERSON = Unit("id")

@@ -18,7 +18,7 @@ from dplr.moments.law import cells, plan_release
 from dplr.moments.released import scaled_problem
 from dplr.noise import Source
 from dplr.rows import ArrayRows
-from dplr.rows.queries.moments import Moments
+from dplr.rows.exact import Moments
 from silent_noise import largest_distance, numbers_over_noise, silent_noise
 
 NAN = math.nan

@@ -146,7 +146,7 @@ def ratio(released, blocks, exact):
 
 def sums(rows, case):
     """Exact sums and squares: every column is the same."""
-    x = np.ravel(rows._reader.arrays()[0][:, :1])
+    x = np.ravel(rows.arrays()[0][:, :1])
     c = case.prep.geometry.half_width
     return {
         ranges.SUMS: np.full(case.columns, c * x.sum()),

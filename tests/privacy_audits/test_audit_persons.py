@@ -44,8 +44,8 @@ def test_the_exact_loss_of_persons_is_at_most_eps(name, eps, reached):
     assert reached * eps <= SEARCHES[name](None) <= eps
 
 
-ROWS, SHARES = "rows/array/rows.py", "rows/persons/shares.py"
-FORGOTTEN = (ROWS, "return None if self._weights is None else self._weights.of_rows", "return None")
+ROWS, SHARES = "rows/array.py", "rows/persons/shares.py"
+FORGOTTEN = (ROWS, "Weights = None if weights is None else weights.of_rows", "Weights = None")
 IN_BLOCKS = (SHARES, "ids.of_persons(shares(counts,", "ids.of_persons(shares(np.minimum(counts, 8),")
 NOT_DIVIDED = (
     SHARES,
@@ -53,7 +53,7 @@ NOT_DIVIDED = (
     "divisors = np.maximum(rows[part] // rows_per_person, 1)",
 )
 OF_SCORES = (
-    "rows/queries/clusters.py",
+    "rows/scores_at.py",
     "(np.abs(residuals) * shares >> (BITS - _FINER))",
     "(np.abs(residuals) << _FINER)",
 )

@@ -28,7 +28,7 @@ def test_neighbours_are_told_apart_by_at_most_eps_and_by_nearly_as_much(name):
 
 SENSITIVITY, ROUNDS, SPEC = "privacy/sensitivity.py", "mechanisms/score/rounds.py", "mechanisms/score/spec.py"
 NUMBERS = "privacy/sensitivity.py"
-NOISE, QUERY = "mechanisms/score/noise.py", "rows/queries/score.py"
+NOISE, QUERY = "mechanisms/score/noise.py", "rows/scores_at.py"
 BROKEN = {
     "a replaced record counts once": (
         "score", SENSITIVITY, "    return 2 * row_norm * math.sqrt(_largest", "    return row_norm * math.sqrt(_largest"
@@ -62,7 +62,7 @@ BROKEN = {
     ),
     "rounds are not composed": ("score", NOISE, "root_above(1 / step.share) / Fraction(mu)", "1 / Fraction(mu)"),
     "rows of the Hessian are not multiplied": (
-        "hessian, add_remove", QUERY, "of.seen, of.outside, multipliers)", "of.seen, of.outside, None)"
+        "hessian, add_remove", QUERY, "out.seen, out.outside, multipliers)", "out.seen, out.outside, None)"
     ),
 }  # fmt: skip
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from dplr.rows import minimise as minimise_rows
+from dplr.rows import base as minimise_rows
 from patched_copy import measure_on_a_patched_copy
 from tolerance_audit import CASES, measure
 
-FINE, ROWS = "solvers/fine.py", "rows/minimise.py"
+FINE, ROWS = "solvers/fine.py", "rows/base.py"
 # What float64 found is far better than it can certify: a copy that only skips the pairs would be right by luck.
 BROKEN = [
     ("many copies", ROWS, "        minimum = _in_float64(", "        tau = 1e9 * tau\n        minimum = _in_float64("),

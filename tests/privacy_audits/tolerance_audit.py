@@ -12,7 +12,7 @@ import numpy as np
 from dplr.bounds.scaling import ball_prep
 from dplr.problem.losses import LOGISTIC
 from dplr.rows import ArrayRows
-from dplr.rows import minimise as minimise_rows
+from dplr.rows import base as minimise_rows
 from dplr.solvers.certificate import NotCertified, Objective, least_tolerance, pass_limit
 from sixty_digits import distance_to_minimum
 

@@ -23,7 +23,7 @@ from dplr.problem.knots import knotted
 from dplr.problem.losses import LOGISTIC, SQUARED, loss_of, poisson
 from dplr.problem.problem import Problem
 from dplr.rows import ArrayRows
-from dplr.rows.queries.losses import LossGradient, LossGradientHessian
+from dplr.rows.losses import LossGradient, LossGradientHessian
 from dplr.solvers.certificate import Objective, gradient_rounding_bound, least_tolerance, pass_limit
 from own_losses import KNOTTED, own_log_cosh, own_logistic
 from sixty_digits import gradient_of, mp

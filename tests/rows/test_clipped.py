@@ -17,7 +17,7 @@ from dplr._core import ClippedRows, RowMap, cpu_paths
 from dplr.bounds.scaling import ball_prep
 from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm
 from dplr.rows import ArrayRows, chosen
-from dplr.rows.queries.clipped import ClippedGradient, clipped_rows, on_coef_grid
+from dplr.rows.exact import ClippedGradient, clipped_rows, on_coef_grid
 from loops import loop
 from made_rows import make_data, make_prep
 
@@ -99,7 +99,7 @@ def test_rows_that_are_kept_are_summed_from_any_row_to_any_row(path, d):
 
     def sums(span):
         one, points = query.partial(), np.array([point(prep, seed=seed) for seed in range(3)]) * 2.0**20
-        query.add_rows(rows, point(prep), one, *span, None)
+        query.add_rows(rows, point(prep), one.hi, one.lo, span, None)
         hi, lo = np.zeros((2, *points.shape), np.int64)
         clips, units = np.full((2, 3), [[0.3 * query.per_unit], [query.per_unit]])
         rows.add_many("logistic", 0.0, points, clips, units, *span, None, hi, lo)
@@ -127,7 +127,7 @@ def test_what_fresh_memory_holds_does_not_matter(path, kind, d, monkeypatch):
         return memory
 
     monkeypatch.setattr(np, "empty", spoiled)
-    monkeypatch.setattr("dplr.rows.array.clipped._MOST_KEPT_BYTES", 0)
+    monkeypatch.setattr("dplr.rows.clipped_sums._MOST_KEPT_BYTES", 0)
     rows, query, points = ArrayRows(X, y, prep), query_of(prep, LOGISTIC), np.tile(point(prep), (33, 1))
     for kept in ((), (False,), (False, True)):
         for chosen_ones in kept:
@@ -159,7 +159,7 @@ def test_order_layout_and_kind_of_array_change_no_bit(path, kind):
 @loop("kind", KINDS)
 @loop("d", [1, 4, 7, 8, 9, 16, 31, 33, 105])
 def test_rows_that_are_kept_on_the_grid_change_no_bit(path, kind, loss, d, monkeypatch):
-    monkeypatch.setattr("dplr.rows.array.clipped._MOST_KEPT_BYTES", 0)  # only where this test says so
+    monkeypatch.setattr("dplr.rows.clipped_sums._MOST_KEPT_BYTES", 0)  # only where this test says so
     X, y, prep = case(kind, d, loss)
     X[5] *= 3.0  # outside, and clamped or projected
     query, models = query_of(prep, loss), np.array([point(prep, seed=seed) for seed in range(35)])
@@ -190,7 +190,7 @@ def test_rows_are_kept_when_passes_have_paid_for_it_and_memory_allows(monkeypatc
     for most_bytes, bounds, passes, options in [
         (2**20, prep, 8, ()), (2**20, box, 2, ()), (2**20, prep, 1, (chosen(np.arange(len(y))),)), (10, prep, None, ()),
     ]:  # fmt: skip
-        monkeypatch.setattr("dplr.rows.array.clipped._MOST_KEPT_BYTES", most_bytes)
+        monkeypatch.setattr("dplr.rows.clipped_sums._MOST_KEPT_BYTES", most_bytes)
         rows, query = ArrayRows(X, y, bounds), query_of(bounds, LOGISTIC)
         kept = []
         for _ in range(12):

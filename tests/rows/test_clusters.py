@@ -11,11 +11,9 @@ from dplr._core import ClippedRows
 from dplr.bounds.scaling import ball_prep, box_prep
 from dplr.mechanisms import squares
 from dplr.rows import ArrayRows, row_weights
-from dplr.rows.queries import clusters
-from dplr.rows.queries.clipped import on_coef_grid
-from dplr.rows.queries.clusters import PersonScores
-from dplr.rows.queries.meat import meat_moments
-from dplr.rows.queries.row_map import row_map
+from dplr.rows import scores_at as clusters
+from dplr.rows.exact import on_coef_grid, row_map
+from dplr.rows.scores_at import PersonScores, meat_moments
 from dplr.rows.streams import LocalParts
 from streamed_rows import MemoryPart
 

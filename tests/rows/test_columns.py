@@ -9,8 +9,7 @@ from dplr._core import cpu_paths
 from dplr.problem.geometry import GRID
 from dplr.problem.losses import LOGISTIC, SQUARED
 from dplr.rows import ArrayRows
-from dplr.rows.queries.clipped import ClippedGradient, clipped_rows, on_coef_grid
-from dplr.rows.queries.columns import ColumnMoments
+from dplr.rows.exact import ClippedGradient, ColumnMoments, clipped_rows, on_coef_grid
 from made_rows import make_data, make_groups, make_prep
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

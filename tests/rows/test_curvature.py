@@ -10,8 +10,8 @@ import reference
 from dplr._core import cpu_paths
 from dplr.problem.losses import poisson, smooth_huber
 from dplr.rows import ArrayRows
-from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
-from dplr.rows.queries.curvature import RateMoments, SoftHuberMoments
+from dplr.rows.exact import ClippedGradient, on_coef_grid
+from dplr.rows.scores_at import RateMoments, SoftHuberMoments
 from made_rows import make_data, make_prep
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

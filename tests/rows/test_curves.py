@@ -18,8 +18,8 @@ from dplr.bounds.scaling import layout_prep
 from dplr.problem.geometry import GRID
 from dplr.problem.losses import SQUARED
 from dplr.rows import ArrayRows, Encoder, as_table
-from dplr.rows.queries.losses import LossGradient
-from dplr.rows.queries.moments import Moments
+from dplr.rows.exact import Moments
+from dplr.rows.losses import LossGradient
 
 LAYOUTS = 12
 WILD = [math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, 0.0, -0.0]

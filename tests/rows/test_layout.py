@@ -20,7 +20,7 @@ import dplr
 from dplr.bounds.scaling import layout_prep
 from dplr.problem.geometry import GRID
 from dplr.rows import ArrayRows, Encoder, as_table
-from dplr.rows.queries.moments import Moments
+from dplr.rows.exact import Moments
 
 LIBRARIES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "arrow": pa.table}
 WORK = ["none", "some", "full"]

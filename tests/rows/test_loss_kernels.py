@@ -18,8 +18,8 @@ from dplr.bounds.scaling import ball_prep
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm, soft_huber, soft_logistic
 from dplr.rows import ArrayRows, chosen, every
-from dplr.rows.queries.losses import LossGradient, LossGradientHessian
-from dplr.rows.queries.moments import Moments
+from dplr.rows.exact import Moments
+from dplr.rows.losses import LossGradient, LossGradientHessian
 from dplr.solvers.certificate import gradient_rounding_bound
 from loops import loop
 from made_rows import make_data, make_prep

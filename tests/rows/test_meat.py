@@ -5,8 +5,8 @@ import pytest
 
 from dplr.bounds.scaling import ball_prep, box_prep
 from dplr.rows import ArrayRows
-from dplr.rows.queries.clipped import on_coef_grid
-from dplr.rows.queries.meat import meat_moments
+from dplr.rows.exact import on_coef_grid
+from dplr.rows.scores_at import meat_moments
 
 UNITS = 2**20
 POINT = on_coef_grid(np.array([0.5, -0.2, 0.1, 1.2]))

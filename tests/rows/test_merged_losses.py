@@ -11,7 +11,7 @@ import pytest
 from dplr.bounds.scaling import ball_prep
 from dplr.problem.losses import LOGISTIC, huber_residual
 from dplr.rows import ArrayRows
-from dplr.rows.queries.losses import FineGradient, LossGradient, merged_gradients
+from dplr.rows.losses import FineGradient, LossGradient, merged_gradients
 
 UNIT = Fraction(2.0**-53)
 
@@ -43,7 +43,7 @@ def parts_of(sizes, query, coef):
     X = rng.uniform(0, 0.5, (n, 2)) * 10.0 ** rng.uniform(-6, 0, (n, 1))
     y, prep = np.ones(n), ball_prep(2, False, (0.0, 1.0))
     edges = [0, *itertools.accumulate(sizes)]
-    totals = [ArrayRows(X[a:b], y[a:b], prep).loss_sum(query, coef) for a, b in itertools.pairwise(edges)]
+    totals = [ArrayRows(X[a:b], y[a:b], prep).sum(query, coef) for a, b in itertools.pairwise(edges)]
     return totals, [[Fraction(hi) + Fraction(lo) for hi, lo in zip(t.hi, t.lo, strict=True)] for t in totals]
 
 
@@ -78,7 +78,7 @@ def test_equal_terms_in_parts_stay_below_the_theorem_s_count(merge, size):
     X, y, prep = np.full((n, 1), 0.5), np.ones(n), ball_prep(1, False, None)
     query, coef = LossGradient(loss, 1, False), np.zeros(1)
     parts = [ArrayRows(X[a : a + size], y[a : a + size], prep) for a in range(0, n, size)]
-    merged, _ = merge([part.loss_sum(query, coef) for part in parts])
+    merged, _ = merge([part.sum(query, coef) for part in parts])
     exact = -n * Fraction(slope) / 2
     assert abs(Fraction(merged.gradient[0]) - exact) <= 80 * UNIT * abs(exact)
 

@@ -18,8 +18,7 @@ from dplr._core._gram import gram
 from dplr.problem.geometry import GRID, INTERCEPT
 from dplr.rows import ArrayRows, chosen, every
 from dplr.rows import threads as _pool
-from dplr.rows.queries.moments import Moments
-from dplr.rows.queries.totals import Faults, Total, normalised
+from dplr.rows.exact import Faults, Moments, Total, normalised
 from dplr.rows.weights import RowWeights
 from made_rows import make_data, make_prep
 

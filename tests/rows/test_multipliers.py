@@ -12,9 +12,8 @@ import reference
 from dplr._core import add_moments, cpu_paths, moments_work_size
 from dplr.problem.losses import LOGISTIC
 from dplr.rows import ArrayRows
-from dplr.rows.queries.clipped import on_coef_grid
-from dplr.rows.queries.row_map import row_map
-from dplr.rows.queries.score import ScoreMoments, multipliers_of
+from dplr.rows.exact import on_coef_grid, row_map
+from dplr.rows.scores_at import ScoreMoments, multipliers_of
 from loops import loop
 from made_rows import make_data, make_prep
 

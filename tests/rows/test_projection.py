@@ -12,10 +12,8 @@ from numpy.testing import assert_array_equal
 import reference
 from dplr._core import cpu_paths
 from dplr.problem.losses import LOGISTIC
-from dplr.rows.array.blocks import NativeReader
-from dplr.rows.array.clipped import ClippedSums
-from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
-from dplr.rows.queries.moments import Moments
+from dplr.rows import ArrayRows
+from dplr.rows.exact import ClippedGradient, Moments, on_coef_grid
 from made_rows import make_prep
 
 PATHS = cpu_paths()
@@ -34,7 +32,7 @@ def sums(X, prep, path):
     """Moments of rows with targets 0 and what was counted, on one CPU path."""
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("DPLR_ISA", path)
-        return NativeReader(X, np.zeros(len(X)), prep, None).sum(Moments(X.shape[1], False), None, (0, len(X)))
+        return ArrayRows(X, np.zeros(len(X)), prep, threads=1).sum(Moments(X.shape[1], False))
 
 
 def squared_norms(X, prep, path):
@@ -146,6 +144,6 @@ def test_clipped_gradients_over_rows_around_the_sphere_equal_the_numpy_twin(kept
     for path in PATHS:
         monkeypatch.setenv("DPLR_ISA", path)
         for layout in LAYOUTS:
-            total = ClippedSums(layout(X), y, prep, 1).of_one(query, coef)
+            total = ArrayRows(layout(X), y, prep, threads=1).sum(query, coef)
             assert [int(k) for k in total.integers(total.exponent)] == expected, path
             assert total.faults.non_finite_rows == 2

@@ -9,8 +9,8 @@ from dplr._core import cpu_paths
 from dplr.bounds.scaling import ball_prep, box_prep
 from dplr.problem.losses import LOGISTIC
 from dplr.rows import ArrayRows, row_weights
-from dplr.rows.queries.clipped import clipped_rows, on_coef_grid
-from dplr.rows.queries.squares import LONGEST, ScoreSquares, directions
+from dplr.rows.exact import clipped_rows, on_coef_grid
+from dplr.rows.scores_at import LONGEST, ScoreSquares, directions
 
 POINT = on_coef_grid(np.array([0.5, -2.0, 1.0, 0.3]))
 ONE = 2**40

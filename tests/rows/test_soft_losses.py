@@ -14,8 +14,8 @@ from dplr._core import cpu_paths
 from dplr.bounds.scaling import ball_prep
 from dplr.problem.losses import LOGISTIC, LOSSES, SQUARED, Loss, huber_svm, soft_huber, soft_logistic
 from dplr.rows import ArrayRows
-from dplr.rows.queries.clipped import ClippedGradient
-from dplr.rows.queries.losses import LossGradientHessian
+from dplr.rows.exact import ClippedGradient
+from dplr.rows.losses import LossGradientHessian
 
 UNIT = 2.0**-53
 CUTS = [2.0**-100, 1e-6, 0.1, 0.5, 0.75, 0.8, 0.99, 1 - UNIT]

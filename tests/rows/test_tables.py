@@ -19,9 +19,8 @@ from dplr.bounds.scaling import box_prep, layout_prep
 from dplr.problem.geometry import GRID
 from dplr.problem.losses import LOGISTIC, SQUARED
 from dplr.rows import ArrayRows, Encoder, as_table
-from dplr.rows.queries.clipped import ClippedGradient
-from dplr.rows.queries.losses import LossGradient
-from dplr.rows.queries.moments import Moments
+from dplr.rows.exact import ClippedGradient, Moments
+from dplr.rows.losses import LossGradient
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "docs" / "examples"
 WORK = ["Private", "Local-gov", "State-gov", "Never-worked"]

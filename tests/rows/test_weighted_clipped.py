@@ -17,12 +17,8 @@ from dplr._core import ClippedRows, LossRows, cpu_paths
 from dplr.bounds.scaling import ball_prep, box_prep
 from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm
 from dplr.rows import ArrayRows, chosen, every
-from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
-from dplr.rows.queries.columns import ColumnMoments
-from dplr.rows.queries.meat import meat_moments
-from dplr.rows.queries.moments import Moments
-from dplr.rows.queries.row_map import row_map
-from dplr.rows.queries.score import ScoreMoments
+from dplr.rows.exact import ClippedGradient, ColumnMoments, Moments, on_coef_grid, row_map
+from dplr.rows.scores_at import ScoreMoments, meat_moments
 from dplr.rows.weights import multipliers
 from loops import loop
 from made_rows import make_data, make_prep
@@ -62,7 +58,7 @@ def case(kind, d, loss, n=131):
 @loop("kind", KINDS)
 @loop("d", [1, 3, 8, 13, 33, 105])
 def test_weighted_sums_equal_the_numpy_twin_in_every_bit(path, kind, loss, d, monkeypatch):
-    monkeypatch.setattr("dplr.rows.array.clipped._MOST_KEPT_BYTES", 0)  # only where this test says so
+    monkeypatch.setattr("dplr.rows.clipped_sums._MOST_KEPT_BYTES", 0)  # only where this test says so
     X, y, prep, weights, models, clip, index = sample(kind, d, loss)
     query, expected = query_of(prep, loss, clip), sums_of_the_twin(kind, loss, d)
     rows = ArrayRows(X, y, prep, weights=of_rows(weights))

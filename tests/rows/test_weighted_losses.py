@@ -14,8 +14,8 @@ from dplr._core import add_fine_gradient, cpu_paths, gradients_of_many
 from dplr.bounds.scaling import ball_prep
 from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm, soft_huber, soft_logistic
 from dplr.rows import ArrayRows, RowWeights, chosen, every
-from dplr.rows.queries.kernel import kernel_of
-from dplr.rows.queries.losses import FineGradient, LossGradient, LossGradientHessian, native_rows
+from dplr.rows.exact import kernel_of
+from dplr.rows.losses import FineGradient, LossGradient, LossGradientHessian, native_rows
 from dplr.solvers.certificate import (
     Objective,
     fine_rounding_bound,
@@ -162,12 +162,12 @@ def test_weighted_gradients_are_as_exact_as_their_bounds_say(loss, d, size, monk
 def test_pairs_of_weighted_rows_are_the_same_on_threads_and_without_those_of_weight_zero():
     X, y, prep, weights, coef = case("ball", 20_000, 3, LOGISTIC)
     query, at = FineGradient(LOGISTIC, 3, True), np.array([coef, 0 * coef])
-    one, three = (ArrayRows(X, y, prep, weights=of_rows(weights), threads=t).loss_sum(query, at) for t in (1, 3))
+    one, three = (ArrayRows(X, y, prep, weights=of_rows(weights), threads=t).sum(query, at) for t in (1, 3))
     assert_array_equal(one.hi, three.hi)
     assert_array_equal(one.lo, three.lo)
     some = np.arange(len(y)) % 3 > 0
-    zeros = ArrayRows(X, y, prep, weights=of_rows(some * 1.0)).loss_sum(query, at)
-    few = ArrayRows(X[some], y[some], prep).loss_sum(query, at)
+    zeros = ArrayRows(X, y, prep, weights=of_rows(some * 1.0)).sum(query, at)
+    few = ArrayRows(X[some], y[some], prep).sum(query, at)
     assert np.abs((zeros.hi - few.hi) + (zeros.lo - few.lo)).max() < 1e-25
 
 

@@ -11,9 +11,9 @@ from dplr._core import add_fine_gradient, cpu_paths
 from dplr.bounds.scaling import ball_prep, box_prep
 from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm, soft_huber, soft_logistic
 from dplr.rows import ArrayRows
-from dplr.rows import minimise as minimise_rows
-from dplr.rows.queries.kernel import kernel_of
-from dplr.rows.queries.losses import FineGradient, native_rows
+from dplr.rows import base as minimise_rows
+from dplr.rows.exact import kernel_of
+from dplr.rows.losses import FineGradient, native_rows
 from dplr.solvers import fine as fine_solver
 from dplr.solvers.certificate import (
     NEWTON_PASSES,
@@ -80,7 +80,7 @@ def test_faulty_rows_count_as_zero_and_threads_change_no_bit():
     X, y, prep = hard_rows(20_000, 3, LOGISTIC)
     coef = np.array([np.ones(4), np.zeros(4)])
     query = FineGradient(LOGISTIC, 3, True)
-    one, three = (ArrayRows(X, y, prep, threads=threads).loss_sum(query, coef) for threads in (1, 3))
+    one, three = (ArrayRows(X, y, prep, threads=threads).sum(query, coef) for threads in (1, 3))
     assert_array_equal(one.hi, three.hi)
     assert_array_equal(one.lo, three.lo)
     bad, targets = X.copy(), y.copy()

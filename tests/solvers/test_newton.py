@@ -13,8 +13,7 @@ from dplr._core import CalledSums, NativeSums, cpu_paths, minimise
 from dplr.bounds.scaling import ball_prep
 from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm, soft_huber, soft_logistic
 from dplr.rows import ALL, ArrayRows, every
-from dplr.rows import minimise as minimise_rows
-from dplr.rows.queries.losses import LossGradient, merged_gradients
+from dplr.rows.losses import LossGradient, merged_gradients
 from dplr.solvers import certificate
 from dplr.solvers.certificate import NotCertified, Objective, pass_limit
 from loops import loop
@@ -111,7 +110,7 @@ def counted(monkeypatch):
             super().__init__(*arguments)
             made.append(self)
 
-    monkeypatch.setattr("dplr.rows.minimise.NativeSums", Counted)
+    monkeypatch.setattr("dplr.rows.base.NativeSums", Counted)
     return made
 
 
@@ -142,13 +141,13 @@ def test_sums_from_python_lead_to_the_same_minimum(loss, n, d):
         assert np.linalg.norm(other - native) <= 2 * tau / objective.ridge
 
 
-class Shards:
-    """Rows that lie in several places: `LossSums` and nothing else."""
+class Shards(ArrayRows):
+    """Rows that lie in several places: sums of losses and nothing else."""
 
     in_memory = False
 
     def __init__(self, shards):
-        self.shards, self.geometry = shards, shards[0].geometry
+        self.shards, self.prep = shards, shards[0].prep
 
     def __len__(self):
         return sum(map(len, self.shards))
@@ -157,8 +156,8 @@ class Shards:
     def units(self):
         return sum(shard.units for shard in self.shards)
 
-    def loss_sum(self, query, coef, rows=ALL):
-        return functools.reduce(operator.add, [shard.loss_sum(query, coef, rows) for shard in self.shards])
+    def sum(self, query, coef, rows=ALL):
+        return functools.reduce(operator.add, [shard.sum(query, coef, rows) for shard in self.shards])
 
     def loss_gradients(self, loss, coefs):
         return merged_gradients(shard.loss_gradients(loss, coefs) for shard in self.shards)
@@ -177,11 +176,11 @@ def test_rows_of_any_place_are_minimised_over_their_sums():
     shards = Shards([ArrayRows(X[a:b], y[a:b], prep) for a, b in [(0, 7), (7, 2000), (2000, n)]])
     objectives = [plain_objective(LOGISTIC, l2 * n, d) for l2 in (1e-3, 1.5e-3)]
     tau = smallest_tau(LOGISTIC, n, d, 1.0, objectives[0].ridge)
-    coefs, bounds = minimise_rows.minimise_many(shards, objectives, tau, 500)
+    coefs, bounds = shards.minimise_many(objectives, tau, 500)
     assert (bounds <= tau).all()
     for coef, objective in zip(coefs, objectives, strict=True):
         expected, _ = solve(X, y, prep, objective, tau)
-        alone, bound = minimise_rows.minimise(shards, objective, tau, 500)
+        alone, bound = shards.minimise(objective, tau, 500)
         assert bound <= tau
         for other in (coef, alone):
             assert np.linalg.norm(other - expected) <= 2 * tau / objective.ridge
@@ -192,7 +191,7 @@ def test_faulty_rows_of_any_place_are_refused():
     X[200, 1] = np.nan
     shards = Shards([ArrayRows(X[:100], y[:100], prep), ArrayRows(X[100:], y[100:], prep)])
     with pytest.raises(ValueError, match="1 of 300 rows with NaN"):
-        minimise_rows.minimise(shards, plain_objective(LOGISTIC, 1.0, 4), 1e-6, 100)
+        shards.minimise(plain_objective(LOGISTIC, 1.0, 4), 1e-6, 100)
 
 
 def test_result_does_not_depend_on_threads_in_any_bit():
@@ -344,8 +343,8 @@ def test_hopeless_refits_are_solved_alone(monkeypatch):
     rows, objectives = ArrayRows(X, y, prep), refits(SVM, 300, 4, 10, 30.0, l2=1e-6)
     tau = max(smallest_tau(SVM, 300, 4, 1.0, o.ridge, float(np.linalg.norm(o.linear)), 1.0) for o in objectives)
     alone = []
-    real = minimise_rows.minimise
-    monkeypatch.setattr(minimise_rows, "minimise", lambda *a: alone.append(a[1]) or real(*a))
+    real = ArrayRows.minimise
+    monkeypatch.setattr(ArrayRows, "minimise", lambda *a: alone.append(a[1]) or real(*a))
     assert (rows.minimise_many(objectives, tau, 500)[1] <= tau).all()
     _, *refitted = alone  # the first is where all of them start
     assert refitted

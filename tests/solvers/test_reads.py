@@ -12,8 +12,8 @@ import own_losses
 from dplr.bounds.scaling import ball_prep, box_prep
 from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm, soft_huber, soft_logistic
 from dplr.rows import ALL, ArrayRows
-from dplr.rows import minimise as minimise_rows
-from dplr.rows.queries.losses import FineGradient, LossGradient, LossGradientHessian
+from dplr.rows import base as minimise_rows
+from dplr.rows.losses import FineGradient, LossGradient, LossGradientHessian
 from dplr.solvers import refine, sample_step
 from dplr.solvers.certificate import Objective, least_tolerance, pass_limit
 from dplr.solvers.fine import FineObjective
@@ -25,20 +25,24 @@ LOSSES = [LOGISTIC, huber_svm(0.5), SQUARED, huber_residual(0.1), soft_logistic(
 TAU = 2.0**-13  # what output perturbation asks for, in sum form
 
 
-class Far:
+class Far(ArrayRows):
     """Rows that only a whole read can sum, beside a sample in memory; remembers what was read."""
 
     def __init__(self, rows, in_memory=False):
-        self.rows, self.geometry, self.units, self.read = rows, rows.geometry, rows.units, []
+        self.rows, self.prep, self.read = rows, rows.prep, []
         self.in_memory = in_memory
 
     def __len__(self):
         return len(self.rows)
 
-    def loss_sum(self, query, coef, rows=ALL):
+    @property
+    def units(self):
+        return self.rows.units
+
+    def sum(self, query, coef, rows=ALL):
         assert rows.step == 1
         self.read.append(type(query))
-        return self.rows.loss_sum(query, coef)
+        return self.rows.sum(query, coef)
 
     def loss_gradients(self, loss, coefs):
         self.read.append("many")
@@ -87,7 +91,7 @@ def table(kind, n, d, loss, seed=0):
 def gradient_norm(rows, objective, coef):
     """Of the objective at the point, in pairs of numbers: another kernel, which test_fine.py holds to sixty digits."""
     query = FineGradient(objective.loss, rows.geometry.d, rows.geometry.intercept > 0)
-    gradient = rows.loss_sum(query, np.array([coef, np.zeros_like(coef)])).gradient
+    gradient = rows.sum(query, np.array([coef, np.zeros_like(coef)])).gradient
     return np.linalg.norm(gradient + objective.ridge * (coef - objective.center) + objective.linear)
 
 
@@ -99,7 +103,7 @@ def test_far_rows_are_read_three_times_and_four_with_a_small_ridge_or_sample(kin
     far, q = Far(ArrayRows(X, y, prep)), prep.geometry.n_coefs
     linear = 10 * np.random.default_rng(1).normal(size=q)
     objective = Objective(LOGISTIC, l2 * n, np.zeros(q), linear)
-    coef, bound = minimise_rows.minimise(far, objective, TAU, 100)
+    coef, bound = far.minimise(objective, TAU, 100)
     assert bound <= TAU
     assert gradient_norm(far.rows, objective, coef) <= TAU
     assert len(far.read) <= (3 if l2 >= 1e-4 and d < 20 else 4)
@@ -117,11 +121,11 @@ def test_on_hostile_rows_a_model_costs_at_most_two_reads_more_than_none(kind, lo
     objective = Objective(loss, ridge, np.full(d, away), np.zeros(d))
     tau = max(1e-9 * n, least_tolerance(loss, n, d, 1.0, ridge, abs(away) * math.sqrt(d), 0.0, fine=False))
     far, without = Far(ArrayRows(X, y, prep)), Far(ArrayRows(X, y, prep))
-    coef, bound = minimise_rows.minimise(far, objective, tau, 1000)
+    coef, bound = far.minimise(objective, tau, 1000)
     assert bound <= tau
     assert gradient_norm(far.rows, objective, coef) <= tau
     monkeypatch.setattr(minimise_rows, "_hessian_price", lambda *_: math.inf)
-    minimise_rows.minimise(without, objective, tau, 1000)
+    without.minimise(objective, tau, 1000)
     assert len(far.read) <= len(without.read) + 2
 
 
@@ -131,7 +135,7 @@ def test_weights_are_in_the_sample_too():
     weights = np.random.default_rng(2).uniform(0, 1, n) ** 4
     far = Far(ArrayRows(X, y, prep, weights=of_rows(weights)))
     objective = plain_objective(LOGISTIC, 5.0, d)
-    coef, bound = minimise_rows.minimise(far, objective, TAU, 100)
+    coef, bound = far.minimise(objective, TAU, 100)
     assert bound <= TAU
     assert gradient_norm(far.rows, objective, coef) <= TAU
     assert len(far.read) <= 3
@@ -155,7 +159,7 @@ def test_at_the_least_tolerance_pairs_of_numbers_take_the_hessian_that_is_known(
     tau = least_tolerance(LOGISTIC, n, 3, 1.0, ridge, 0.0, norm)
     order = np.random.default_rng(4).permutation(n)
     far = Far(ArrayRows(np.repeat(X, counts, axis=0)[order], np.repeat(y, counts)[order], prep))
-    coef, bound = minimise_rows.minimise(far, objective, tau, pass_limit(LOGISTIC, n, 1.0, ridge, tau, norm))
+    coef, bound = far.minimise(objective, tau, pass_limit(LOGISTIC, n, 1.0, ridge, tau, norm))
     assert bound <= tau
     assert distance_to_minimum(X, y, counts, prep, objective, coef) * ridge <= tau
     fine = far.read.index(FineGradient)
@@ -172,7 +176,7 @@ def test_below_what_float64_certifies_one_pass_in_pairs_is_enough(tau):
     X, y, prep = table("plain", n, d, LOGISTIC)
     for in_memory in (False, True):
         far = Far(ArrayRows(X, y, prep), in_memory)
-        coef, bound = minimise_rows.minimise(far, plain_objective(LOGISTIC, 40.0, d), tau, 100)
+        coef, bound = far.minimise(plain_objective(LOGISTIC, 40.0, d), tau, 100)
         assert bound <= tau
         assert gradient_norm(far.rows, plain_objective(LOGISTIC, 40.0, d), coef) <= tau
         assert far.read.count(FineGradient) == 1
@@ -203,7 +207,7 @@ def test_many_far_objectives_share_their_reads():
     rng = np.random.default_rng(5)
     objectives = [Objective(LOGISTIC, 20.0, np.zeros(d), 5 * rng.normal(size=d)) for _ in range(12)]
     far = Far(ArrayRows(X, y, prep))
-    _, bounds = minimise_rows.minimise_many(far, objectives, TAU, 100)
+    _, bounds = far.minimise_many(objectives, TAU, 100)
     assert (bounds <= TAU).all()
     alone = [read for read in far.read if read != "many"]
     assert len(alone) <= 3  # where all of them start, and no Hessian for that

@@ -26,7 +26,7 @@ from dplr.privacy.law import Law
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.plan import Plan
 from dplr.rows import Rows
-from dplr.rows.queries.losses import LossGradientHessian
+from dplr.rows.losses import LossGradientHessian
 
 Vector = NDArray[np.float64]
 _IN_OBJECTIVE = (Law.NORM_GAMMA_IN_OBJECTIVE, Law.GAUGE_IN_OBJECTIVE, Law.GAUSSIAN_IN_OBJECTIVE)

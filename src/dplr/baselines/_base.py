@@ -43,7 +43,7 @@ from dplr.privacy.sensitivity import cell_counts
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.plan import Plan
 from dplr.rows import ArrayRows, Rows, encoded
-from dplr.rows.queries.moments import Moments
+from dplr.rows.exact import Moments
 
 MODELS = ("logistic", "linear")
 Sampled = tuple[Positions, NDArray[np.float64]]

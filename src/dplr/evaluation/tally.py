@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dplr.evaluation.grids import FIXED_BITS
 from dplr.evaluation.law import Grid
-from dplr.rows.queries.totals import Faults, Total
+from dplr.rows.exact import Faults, Total
 from dplr.rows.weights import BITS
 
 # A batch of this many rows keeps every partial sum below 2^53.

@@ -34,8 +34,8 @@ from dplr.rows import (
     check_indexes,
     resolve_labels,
 )
-from dplr.rows.queries.losses import LossGradient
-from dplr.rows.queries.totals import Faults
+from dplr.rows.exact import Faults
+from dplr.rows.losses import LossGradient
 
 _FORMS = "Give public data (X, y), a fitted model, or a pair (coef, intercept)."
 _PAIR = "must hold coefficients and an intercept"

@@ -23,8 +23,7 @@ from dplr.problem.intervals import DEVIATIONS, NARROWEST
 from dplr.problem.intervals import intervals as intervals_of_sums
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
-from dplr.rows.queries.moments import Moments
-from dplr.rows.queries.totals import Total
+from dplr.rows.exact import Moments, Total
 
 Vector = NDArray[np.float64]
 BLOCKS = SUMS, SQUARES, RECORDS = "range_sums", "range_squares", "range_records"

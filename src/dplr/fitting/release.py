@@ -28,7 +28,7 @@ from dplr.problem.fit import Fit, History
 from dplr.problem.link import LOGIT, Link
 from dplr.problem.plan import Plan
 from dplr.rows import BoundsNotice, FaultyRows, Labels, Rows
-from dplr.rows.queries.moments import Moments
+from dplr.rows.exact import Moments
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -20,7 +20,7 @@ from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.fit import Fit
 from dplr.problem.plan import Plan
 from dplr.rows import Rows
-from dplr.rows.queries.totals import Total
+from dplr.rows.exact import Total
 from dplr.solvers.certificate import NotCertified
 
 T = TypeVar("T")

@@ -15,8 +15,7 @@ from dplr.privacy.law import Law
 from dplr.privacy.statement import Release
 from dplr.problem.plan import Plan
 from dplr.rows import Rows
-from dplr.rows.queries.moments import Moments
-from dplr.rows.queries.totals import Total
+from dplr.rows.exact import Moments, Total
 
 # The exact moments of rows that still serve further plans.
 _KEPT: weakref.WeakKeyDictionary[Rows, tuple[Moments, Total]] = weakref.WeakKeyDictionary()

@@ -14,16 +14,15 @@ from dplr._kit.warnings import DataWarning, warn
 from dplr.mechanisms.meat import largest_residual
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
-from dplr.rows.queries.clipped import on_coef_grid
-from dplr.rows.queries.totals import Total
+from dplr.rows.exact import Total, on_coef_grid
 
 if TYPE_CHECKING:
-    from dplr.rows.queries.meat import MeatMoments
+    from dplr.rows.scores_at import MeatMoments
 
 
 def residuals_of(problem: Problem) -> MeatMoments:
     """The query of the squared residuals of a linear equation; labels count as numbers."""
-    from dplr.rows.queries.meat import meat_moments
+    from dplr.rows.scores_at import meat_moments
 
     geometry = problem.geometry
     return meat_moments(geometry.d, geometry.intercept > 0, geometry.row_norm, largest_residual(problem))
@@ -34,7 +33,7 @@ def squares_at(rows: Rows, problem: Problem, query: MeatMoments, point: NDArray[
     point = on_coef_grid(point)
     if problem.unit.person is None:
         return rows.total(query, point)
-    from dplr.rows.queries.clusters import PersonScores
+    from dplr.rows.scores_at import PersonScores
 
     scores = PersonScores(query, rows.units)
     return scores.squares(rows.total(scores, point).faults)
@@ -53,6 +52,6 @@ def warn_of_persons(problem: Problem, persons: int) -> None:
 def check_persons(problem: Problem, persons: int) -> None:
     """Refuse more persons than have room for their scores, by a public number; where rows are units there are none."""
     if problem.unit.person is not None:
-        from dplr.rows.queries.clusters import check_memory
+        from dplr.rows.scores_at import check_memory
 
         check_memory(persons, problem.geometry.n_coefs)

@@ -32,7 +32,7 @@ from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import ArrayRows, FaultyRows, Rows, as_array, as_table
-from dplr.rows.queries.moments import Moments
+from dplr.rows.exact import Moments
 from dplr.rows.streams.source import Stream, as_stream
 
 _LONGEST_NAME = 200

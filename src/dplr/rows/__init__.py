@@ -7,20 +7,19 @@ never a row.
 
 from __future__ import annotations
 
-from dplr.rows.array.rows import ArrayRows, check_shapes
+from dplr.rows.array import ArrayRows, check_shapes
 from dplr.rows.base import Rows
 from dplr.rows.faults import BoundsNotice, FaultyRows, explained, other_values, warn_narrow
 from dplr.rows.labels import FROM_DATA, LabelRule, Labels, above, declared_classes
 from dplr.rows.labels import resolve as resolve_labels
 from dplr.rows.persons import PersonCounts, class_factors, look_alikes, row_weights
 from dplr.rows.predictors import encoded, predictors, warn_of_new
-from dplr.rows.selection import ALL, Selection, chosen, every
 from dplr.rows.tables.encoder import Encoder
 from dplr.rows.tables.survey import Survey, of_numbers, survey
 from dplr.rows.tables.table import Table, as_array, as_table, check_indexes, check_unmasked
 from dplr.rows.tables.target import NUMERIC, OBJECTS, Target, as_float, as_target
 from dplr.rows.tables.writers import numbers
-from dplr.rows.weights import RowWeights
+from dplr.rows.weights import ALL, RowWeights, Selection, chosen, every
 
 __all__ = [
     "ALL",

@@ -1,41 +1,39 @@
-"""Rows as mechanisms use them: sums, other maps to scaled rows, and minimisation."""
+"""Rows as mechanisms use them: sums, other maps to scaled rows, and minima.
+
+A minimisation runs in the compiled loop where rows offer it, else through their sums. It refuses faulty rows too; the
+warning of clipped values is given where rows are checked.
+"""
 
 from __future__ import annotations
 
-from abc import abstractmethod
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, overload
+from dataclasses import replace
+from typing import Any, Self, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dplr._core import CalledSums, LossRows, NativeSums
 from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import Geometry
-from dplr.rows import minimise as _minimise
+from dplr.problem.losses import Loss
+from dplr.rows.exact import ClippedGradient, ExactQuery, Faults, Integers, Total, Vector, kernel_of
 from dplr.rows.faults import BoundsNotice, refuse, warn_outside
-from dplr.rows.queries.clipped import ClippedGradient
-from dplr.rows.queries.columns import ColumnMoments
-from dplr.rows.queries.losses import LossGradient, LossSums, RealTotal
-from dplr.rows.queries.moments import Moments
-from dplr.rows.queries.score import ScoreMoments
-from dplr.rows.queries.squares import ScoreSquares
-from dplr.rows.queries.totals import Total
-from dplr.rows.selection import ALL, Selection
-from dplr.solvers.certificate import Objective
-
-if TYPE_CHECKING:
-    from dplr.rows.queries.clusters import PersonScores
-
-Vector = NDArray[np.float64]
+from dplr.rows.losses import FineGradient, LossGradient, LossGradientHessian, RealTotal
+from dplr.rows.weights import ALL, Selection, every
+from dplr.solvers import FineObjective, Minimum, certified, descend, newton_many, refine
+from dplr.solvers.certificate import NEWTON_PASSES, NotCertified, Objective
 
 
-class Rows(LossSums):
+class Rows(ABC):
     """A source of rows. Every mechanism needs only sums over them.
 
     Attributes
     ----------
     prep : the map from raw rows to scaled rows.
     columns : names of the columns of X; None where they have none.
+    in_memory : whether a read of all rows costs their arithmetic and no more.
     of_class : the rows with 1 for the class at a position and 0 for the rest; a fit of several classes sets it.
     sound : whether they are in memory, and a sum over all of them, under this map or another one, met no fault.
     """
@@ -43,7 +41,8 @@ class Rows(LossSums):
     prep: Prep
     columns: Sequence[str] | None
     of_class: Callable[[int], Rows]
-    sound: bool = False
+    in_memory = True
+    sound = False
     _notice: BoundsNotice
 
     @property
@@ -51,25 +50,20 @@ class Rows(LossSums):
         """Where the scaled rows lie: must be the geometry that the problem was planned for."""
         return self.prep.geometry
 
+    @abstractmethod
+    def __len__(self) -> int: ...
+
     @property
     @abstractmethod
     def units(self) -> int:
-        """Number of units of privacy: of persons, or of rows."""
+        """Number of units of privacy: of persons, or of rows. The weights of all rows add up to at most this."""
 
     @abstractmethod
-    def of_units(self, units: NDArray[np.int64]) -> NDArray[np.int64]:
+    def of_units(self, units: Integers) -> Integers:
         """The rows of the units with these numbers, for sums over some of them."""
 
     @overload
-    def total(self, query: Moments, coef: None = None, rows: Selection = ALL) -> Total: ...
-    @overload
-    def total(self, query: ColumnMoments, coef: None = None, rows: Selection = ALL) -> Total: ...
-    @overload
-    def total(self, query: ScoreMoments | ScoreSquares, coef: Vector, rows: Selection = ALL) -> Total: ...
-    @overload
-    def total(self, query: PersonScores, coef: Vector, rows: Selection = ALL) -> Total: ...
-    @overload
-    def total(self, query: ClippedGradient, coef: Vector, rows: Selection = ALL) -> Total: ...
+    def total(self, query: ExactQuery, coef: Vector | None = None, rows: Selection = ALL) -> Total: ...
     @overload
     def total(self, query: LossGradient, coef: Vector, rows: Selection = ALL) -> RealTotal: ...
     def total(self, query: Any, coef: Any = None, rows: Selection = ALL) -> Any:
@@ -85,12 +79,12 @@ class Rows(LossSums):
         self.sound = self.sound or (rows is ALL and self.in_memory)  # a first pass over streamed rows keeps a sample
         if query.counts_outside and not self._notice.already:
             self._notice.already = True
-            in_ball = self.prep.geometry.half_width is None
-            warn_outside(total.faults, self.prep.layout, in_ball, self.columns)
+            if any(total.faults.outside) or any(total.faults.marks):
+                warn_outside(total.faults, self.prep.layout, self.prep.geometry.half_width is None, self.columns)
         return total
 
     @abstractmethod
-    def sum(self, query: Any, coef: Any, rows: Selection = ALL) -> Any:
+    def sum(self, query: Any, coef: Any = None, rows: Selection = ALL) -> Any:
         """Sum the query over the selected rows; faults are left to the caller."""
 
     @abstractmethod
@@ -100,6 +94,8 @@ class Rows(LossSums):
     @abstractmethod
     def not_finite(self) -> Mapping[str, int]:
         """The number of rows with a NaN or an infinity per column that has one; empty where columns are not counted."""
+
+    # ---- other maps to scaled rows ----
 
     @abstractmethod
     def mapped(self, prep: Prep) -> Self:
@@ -127,16 +123,167 @@ class Rows(LossSums):
         rows._notice = BoundsNotice(already=True)
         return rows
 
-    def minimise(self, objective: Objective, tau: float, cap: int) -> tuple[Vector, float]:
-        """Coefficients with a gradient of norm at most tau over all rows, and the certified norm, which is secret.
+    # ---- minima ----
 
-        See `rows.minimise.minimise`.
+    @property
+    @abstractmethod
+    def sample_step(self) -> int:
+        """The step of the sample of rows on which a minimisation begins; 1 for all rows, where there is no sample."""
+
+    @abstractmethod
+    def loss_gradients(self, loss: Loss, coefs: Vector) -> Vector:
+        """The summed loss's gradients (k, q) at points (k, q)."""
+
+    @abstractmethod
+    def loss_rows(self, step: int = 1) -> LossRows | None:
+        """All rows, or every `step`-th, in memory: for a compiled loop that makes many passes on one thread.
+
+        None where rows cannot offer it: all rows that lie elsewhere, must be converted first, or are worth several
+        threads. The loop then asks for sums. It reads a sample often, so a sample should be kept.
         """
-        return _minimise.minimise(self, objective, tau, cap)
+
+    def minimise(self, objective: Objective, tau: float, cap: int) -> tuple[Vector, float]:
+        """Minimise over all rows to a certified distance of at most tau / ridge, as `solvers` do.
+
+        Returns
+        -------
+        coef : (q,)
+        bound : the ridge times a certified bound on the distance. Depends on the data: never release it.
+
+        Raises
+        ------
+        ValueError
+            A row holds a NaN or an infinity, or an undeclared label.
+        NotCertified
+            `cap` passes over the rows were not enough.
+        """
+        minimum = _minimum(self, objective, tau, cap)
+        return minimum.coef, minimum.bound
 
     def minimise_many(self, objectives: Sequence[Objective], tau: float, cap: int) -> tuple[Vector, Vector]:
-        """Minimise many objectives of one loss: coefficients with one row per objective, and the certified norms.
+        """Minimise objectives of one loss that differ in ridge, center and linear term: see `solvers.newton_many`.
 
-        See `rows.minimise.minimise_many`.
+        Parameters
+        ----------
+        objectives : for example one per draw of an objective perturbation.
+        tau, cap : for each of them, as in `minimise`.
+
+        Returns
+        -------
+        coefs : (len(objectives), q)
+        bounds : the ridges times certified bounds on the distances. Depend on the data: never release them.
+
+        Raises
+        ------
+        ValueError
+            A row holds a NaN or an infinity, or an undeclared label; or the losses differ.
+        NotCertified
+            `cap` passes over the rows were not enough for one of them.
         """
-        return _minimise.minimise_many(self, objectives, tau, cap)
+        loss, n, d = objectives[0].loss, self.units, self.geometry.d
+        if any(objective.loss != loss for objective in objectives):
+            raise ValueError("`objectives` must share their loss; got several. Minimise them one by one.")
+        between = replace(objectives[0], linear=np.mean([objective.linear for objective in objectives], axis=0))
+        base = _minimum(self, between, max(tau, 1e-6 * n), cap)
+        hessian = _hessian(self, loss, base.coef) if base.hessian is None else base.hessian
+
+        def gradients(coefs: Vector) -> Vector:
+            return self.loss_gradients(loss, coefs)
+
+        with np.errstate(all="ignore"):  # what a refit does is secret
+            coefs, bounds = newton_many(gradients, hessian, base.coef, objectives, n, d, _radius(self), tau)
+        for k, objective in enumerate(objectives):
+            if np.isinf(bounds[k]):
+                coefs[k], bounds[k] = self.minimise(objective, tau, cap)
+            elif bounds[k] > tau:
+                coefs[k], bounds[k] = _refined(self, objective, Minimum(coefs[k], bounds[k]), tau, cap)
+        return coefs, bounds
+
+
+def _minimum(rows: Rows, objective: Objective, tau: float, cap: int) -> Minimum:
+    """The minimum of `minimise`, with the Hessian where it was computed."""
+    try:
+        minimum = _in_float64(rows, objective, tau, min(cap, NEWTON_PASSES))
+    except NotCertified:
+        if cap <= NEWTON_PASSES:
+            raise
+        return Minimum(*descend(_fine(rows, objective), tau, cap - NEWTON_PASSES))
+    if minimum.bound <= tau:
+        return minimum
+    return Minimum(*_refined(rows, objective, minimum, tau, cap), minimum.upper)
+
+
+def _refined(rows: Rows, objective: Objective, start: Minimum, tau: float, cap: int) -> tuple[Vector, float]:
+    """Refine a minimum that float64 certified, in pairs of float64 numbers."""
+    fine = _fine(rows, objective)
+    return refine(fine, start.coef, tau, start.hessian) or descend(fine, tau, cap - NEWTON_PASSES)
+
+
+def _fine(rows: Rows, objective: Objective) -> FineObjective:
+    query = FineGradient(objective.loss, rows.geometry.d, rows.geometry.intercept > 0)
+
+    def gradient(high: Vector, low: Vector) -> tuple[Vector, Vector]:
+        total = rows.sum(query, np.array([high, low]))
+        return total.hi[:-1], total.lo[:-1]
+
+    def hessian(coef: Vector) -> Vector:
+        return _hessian(rows, objective.loss, coef)
+
+    return FineObjective(objective, rows.units, _radius(rows), gradient, hessian)
+
+
+def _hessian(rows: Rows, loss: Loss, coef: Vector) -> Vector:
+    query = LossGradientHessian(loss, rows.geometry.d, rows.geometry.intercept > 0)
+    hessian: Vector = rows.sum(query, coef).hessian
+    return hessian
+
+
+def _radius(rows: Rows) -> float:
+    return math.hypot(rows.geometry.radius, rows.geometry.intercept)
+
+
+def _in_float64(rows: Rows, objective: Objective, tau: float, cap: int) -> Minimum:
+    native, loss, step, n = rows.loss_rows(), objective.loss, rows.sample_step, rows.units
+    every_row = _called(rows, loss, 1) if native is None else _native(native, loss)
+    sample, price = _sample(rows, loss, step), _hessian_price(rows, step)
+    try:
+        return certified(every_row, sample, objective, n, rows.geometry.d, _radius(rows), tau, cap, price)
+    finally:
+        if isinstance(every_row, NativeSums) and every_row.seen is not None:
+            non_finite, unknown, *outside = every_row.seen.tolist()
+            refuse(Faults(len(rows), non_finite, unknown, tuple(outside)))
+
+
+def _hessian_price(rows: Rows, step: int) -> float:
+    """The cost of a Hessian beside its gradient, in gradients of all rows, as measured; infinite where none pays."""
+    geometry = rows.geometry
+    q = geometry.d + (geometry.intercept > 0)
+    if not rows.in_memory:
+        return q / 256
+    # In the ball a gradient is much cheaper than a Hessian; and ten reads of a large sample cost too much.
+    return math.inf if geometry.half_width is None or step < 8 else 0.7 + q / 64
+
+
+def _sample(rows: Rows, loss: Loss, step: int) -> NativeSums | CalledSums | None:
+    """Sums over every `step`-th row: of a sample in memory where rows have one."""
+    if step == 1:
+        return None
+    some = rows.loss_rows(step)
+    return _called(rows, loss, step) if some is None else _native(some, loss)
+
+
+def _native(rows: LossRows, loss: Loss) -> NativeSums:
+    return NativeSums(rows, kernel_of(loss), loss.width)
+
+
+def _called(rows: Rows, loss: Loss, step: int) -> CalledSums:
+    """Sums over every `step`-th row by calls, which refuse faulty rows."""
+    d, intercept, selection = rows.geometry.d, rows.geometry.intercept > 0, every(step)
+    queries = [query(loss, d, intercept) for query in (LossGradient, LossGradientHessian)]
+
+    def total(coef: Vector, with_hessian: bool) -> tuple[Vector, Vector | None]:
+        value = rows.sum(queries[with_hessian], coef, selection)
+        refuse(value.faults)
+        return value.gradient, value.upper
+
+    return CalledSums(-(-len(rows) // step), d + intercept, total)

@@ -11,8 +11,8 @@ import numpy as np
 from dplr._kit.validation import describe
 from dplr._kit.warnings import DataWarning, warn
 from dplr.bounds.layout import Layout
+from dplr.rows.exact import Faults
 from dplr.rows.labels import Labels
-from dplr.rows.queries.totals import Faults
 from dplr.rows.tables.target import Target
 
 _NUMBERS = 'For a number as the target use model="linear". '

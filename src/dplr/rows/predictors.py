@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from dplr._kit.validation import sentence
 from dplr.bounds.layout import Layout
 from dplr.problem.geometry import GRID
+from dplr.rows.exact import Faults
 from dplr.rows.faults import warn_outside
-from dplr.rows.queries.totals import Faults
 from dplr.rows.tables.encoder import Encoder
 from dplr.rows.tables.table import Matrix
 

@@ -1,9 +1,10 @@
-"""The thread pool of the process: created on first use, and again on first use in a forked child."""
+"""The thread pool of the process, created on first use and again on first use in a forked child; and its shares."""
 
 from __future__ import annotations
 
 import contextlib
 import contextvars
+import itertools
 import mmap
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -51,6 +52,16 @@ def available_threads() -> int:
 def threads_for(products: float, asked: int | None = None) -> int:
     """The number of threads for a sum of that many products: the number asked for, else as many as pay off."""
     return asked or (available_threads() if products >= _PRODUCTS_WORTH_A_CORE else 1)
+
+
+def spans(n: int, parts: int) -> list[tuple[int, int]]:
+    """That many spans of nearly equal length, in order."""
+    return list(itertools.pairwise([n * part // parts for part in range(parts + 1)]))
+
+
+def chunks(n: int, size: int) -> list[tuple[int, int]]:
+    """Spans of one size, in order; the last may be shorter."""
+    return [(start, min(start + size, n)) for start in range(0, n, size)]
 
 
 def can_start(threads: int) -> bool:

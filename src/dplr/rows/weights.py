@@ -1,4 +1,4 @@
-"""Weights of rows, and the units that rows belong to."""
+"""Which rows count in a sum, and how much: selections, weights, and the units that rows belong to."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dplr._kit.validation import check_count
 
 Vector = NDArray[np.float64]
 Weights = Vector | None  # of the rows of a block; None where every row has weight 1
@@ -17,12 +19,31 @@ _CONSTANT_BITS = 11
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Selection:
+    """Every `step`-th row, or the rows at some indices, each as often as it is named."""
+
+    step: int = 1
+    indices: NDArray[np.int64] | None = None
+
+
+ALL = Selection()
+
+
+def every(step: int) -> Selection:
+    return Selection(step=check_count("step", step))
+
+
+def chosen(indices: Any) -> Selection:
+    return Selection(indices=np.ascontiguousarray(indices, dtype=np.int64))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class RowWeights:
     """The weight and the unit of each row (privacy/unit.md).
 
     Attributes
     ----------
-    of_rows : (n,) weights, multiples of 2^-30 from 0 to 1; those of one unit add up to at most 1.
+    of_rows : (n,) multiples of 2^-30 from 0 to 1; those of one unit add up to at most 1.
     persons : (n,) whole numbers from 0 on that tell persons apart; None where every row is a unit.
     units : number of persons, or of rows.
     """

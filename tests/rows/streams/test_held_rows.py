@@ -16,7 +16,7 @@ from pyarrow import parquet
 import dplr
 from dplr.problem.losses import LOGISTIC
 from dplr.rows import spill
-from dplr.rows.queries.clipped import ClippedGradient
+from dplr.rows.exact import ClippedGradient
 from dplr.rows.streams.holding import Shelf, WorkerRows
 from dplr.rows.streams.parts import sum_part
 from dplr.rows.streams.passes import ClippedPass, CountPass

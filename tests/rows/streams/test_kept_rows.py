@@ -7,8 +7,8 @@ import pytest
 
 from dplr.bounds.scaling import ball_prep
 from dplr.problem.losses import LOGISTIC, SQUARED
-from dplr.rows.array.rows import ArrayRows
-from dplr.rows.queries.clipped import ClippedGradient
+from dplr.rows.array import ArrayRows
+from dplr.rows.exact import ClippedGradient
 from dplr.rows.spill import mapped_zeros
 
 

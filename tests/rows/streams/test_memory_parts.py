@@ -14,7 +14,7 @@ import dplr
 from declared_units import declared
 from dplr.bounds.scaling import ball_prep
 from dplr.rows import chosen
-from dplr.rows.queries.moments import Moments
+from dplr.rows.exact import Moments
 from dplr.rows.streams import LocalParts, Recipe, StreamedRows, StreamSource, one_pass
 from dplr.rows.streams.engines.tasks import grouped
 from dplr.rows.streams.parts import merged

@@ -10,11 +10,9 @@ from hypothesis import given, settings
 from hypothesis.extra import numpy as arrays
 
 from dplr.problem.losses import LOGISTIC
+from dplr.rows.exact import ClippedGradient, Faults, Moments, Total
 from dplr.rows.files.part import missing_file
-from dplr.rows.queries.clipped import ClippedGradient
-from dplr.rows.queries.losses import FineGradient, LossGradient, LossGradientHessian, RealTotal
-from dplr.rows.queries.moments import Moments
-from dplr.rows.queries.totals import Faults, Total
+from dplr.rows.losses import FineGradient, LossGradient, LossGradientHessian, RealTotal
 from dplr.rows.streams.answers import WorkerFault, dump, dump_fault, load
 from dplr.rows.streams.parts import sum_part
 from dplr.rows.streams.passes import ClippedPass, CountPass, SumPass

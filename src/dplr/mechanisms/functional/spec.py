@@ -31,7 +31,7 @@ from dplr.problem.outlook import GradientNoise
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
-from dplr.rows.queries.moments import Moments
+from dplr.rows.exact import Moments
 from dplr.solvers import adassp_ridge, count_kept, is_positive_definite, solve_quadratic
 
 _CALIBRATIONS = ("tight", "paper")

@@ -22,8 +22,7 @@ from dplr.problem.geometry import Geometry
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
-from dplr.rows.queries.columns import ColumnMoments
-from dplr.rows.queries.totals import Total
+from dplr.rows.exact import ColumnMoments, Total
 
 Vector = NDArray[np.float64]
 MEANS, SQUARES, RECORDS = "means", "squares", "records"

@@ -18,8 +18,7 @@ from dplr.mechanisms.noisy_gd.settings import Descent
 from dplr.noise import Ints, Source
 from dplr.problem.plan import Plan
 from dplr.rows import Rows, chosen
-from dplr.rows.queries.clipped import ClippedGradient, on_coef_grid
-from dplr.rows.queries.totals import Total, stack
+from dplr.rows.exact import ClippedGradient, Total, on_coef_grid, stack
 
 Vector = NDArray[np.float64]
 BLOCK = ABOUT.steps_in

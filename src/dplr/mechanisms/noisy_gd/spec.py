@@ -37,8 +37,8 @@ from dplr.problem.outlook import GradientNoise
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
-from dplr.rows.queries.clipped import LARGEST_COEF, ClippedGradient
-from dplr.rows.queries.losses import LossGradient
+from dplr.rows.exact import LARGEST_COEF, ClippedGradient
+from dplr.rows.losses import LossGradient
 
 _SMALLEST_CLIP, _LARGEST_CLIP = 2.0**-20, 2.0**20
 # No released sum over its number of rows is larger, and a longer move might overflow.

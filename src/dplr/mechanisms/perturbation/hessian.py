@@ -29,8 +29,8 @@ from dplr.problem.losses import model_of
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
-from dplr.rows.queries.clipped import on_coef_grid
-from dplr.rows.queries.score import ScoreMoments
+from dplr.rows.exact import on_coef_grid
+from dplr.rows.scores_at import ScoreMoments
 
 Vector = NDArray[np.float64]
 # The share of eps that the Hessian gets.

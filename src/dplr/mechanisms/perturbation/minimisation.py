@@ -20,7 +20,7 @@ from dplr.problem.losses import Loss, model_of, models_with
 from dplr.problem.plan import Plan, Settings
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
-from dplr.rows.queries.losses import LossGradient
+from dplr.rows.losses import LossGradient
 from dplr.solvers.certificate import Objective, curvature_bound, least_tolerance, pass_limit
 
 # The tolerance as a share of one record's largest gradient: what it adds to a sensitivity is at most twice that share.

@@ -19,8 +19,8 @@ from dplr.privacy.statement import Release
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
-from dplr.rows.queries.moments import Moments
-from dplr.rows.queries.squares import LONGEST, MOST_DIRECTIONS, ScoreSquares, directions
+from dplr.rows.exact import Moments
+from dplr.rows.scores_at import LONGEST, MOST_DIRECTIONS, ScoreSquares, directions
 
 Array = NDArray[np.float64]
 # The released block.

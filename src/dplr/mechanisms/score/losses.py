@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from dplr.inference.reading import Curvature
 from dplr.problem.losses import Loss, smooth_huber
 from dplr.problem.problem import Problem
-from dplr.rows.queries.score import ScoreMoments
+from dplr.rows.scores_at import ScoreMoments
 from dplr.solvers.stein import stein_coef
 
 if TYPE_CHECKING:
-    from dplr.rows.queries.meat import MeatMoments
+    from dplr.rows.scores_at import MeatMoments
 
 Vector = NDArray[np.float64]
 # The mean of a target counts as at least this part of the rate at zero.
@@ -47,14 +47,14 @@ def query_of(problem: Problem, loss: Loss) -> ScoreMoments:
     facts = _facts(problem, loss)
     if loss.classification:
         return ScoreMoments(*facts)
-    from dplr.rows.queries.curvature import RateMoments, SoftHuberMoments
+    from dplr.rows.scores_at import RateMoments, SoftHuberMoments
 
     return RateMoments(*facts) if loss.link == "log" else SoftHuberMoments(*facts)
 
 
 def query_of_squares(problem: Problem) -> MeatMoments:
     """The query for the squares of scores."""
-    from dplr.rows.queries.meat import MeatMoments
+    from dplr.rows.scores_at import MeatMoments
 
     return MeatMoments(*_facts(problem, problem.loss))
 

@@ -23,10 +23,8 @@ from dplr.problem.geometry import Geometry
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
-from dplr.rows.queries.clipped import on_coef_grid
-from dplr.rows.queries.moments import Moments
-from dplr.rows.queries.score import ScoreMoments
-from dplr.rows.queries.totals import Total, normalised
+from dplr.rows.exact import Moments, Total, normalised, on_coef_grid
+from dplr.rows.scores_at import ScoreMoments
 from dplr.solvers import solve_quadratic
 
 Vector = NDArray[np.float64]

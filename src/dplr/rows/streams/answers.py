@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr.rows.queries.losses import LossGradient, RealTotal
-from dplr.rows.queries.totals import Faults, Total
+from dplr.rows.exact import Faults, Total
+from dplr.rows.losses import LossGradient, RealTotal
 
 AnyTotal = Total | RealTotal
 _LONGEST_HEADER = 2**20

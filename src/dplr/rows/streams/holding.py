@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr.rows.array.rows import ArrayRows
+from dplr.rows.array import ArrayRows
 from dplr.rows.spill import Spill, has_room
 from dplr.rows.streams.parts import Part, RemotePass, sum_part, total_rows
 from dplr.rows.streams.passes import ClippedPass, CountPass

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dplr.bounds.columns import Numeric
 from dplr.bounds.scaling import Prep
-from dplr.rows.array.rows import ArrayRows
+from dplr.rows.array import ArrayRows
 from dplr.rows.spill import Spill, has_room, mapped_zeros
 from dplr.rows.streams.parts import Parts, Pass
 from dplr.rows.streams.recipe import Recipe

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplr.rows.exact import ClippedGradient
 from dplr.rows.persons import PersonCounts, read_ids, refuse_faults
-from dplr.rows.queries.clipped import ClippedGradient
 from dplr.rows.streams.answers import AnyTotal, check, dump, load
 from dplr.rows.streams.recipe import Recipe
 from dplr.rows.tables.encoder import Encoder

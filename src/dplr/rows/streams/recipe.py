@@ -11,7 +11,7 @@ import numpy as np
 from dplr._kit.validation import sentence
 from dplr._kit.warnings import DataWarning, muted
 from dplr.bounds.scaling import Prep
-from dplr.rows.array.rows import ArrayRows
+from dplr.rows.array import ArrayRows
 from dplr.rows.labels import LabelRule, Labels
 from dplr.rows.persons import PersonCounts, class_factors, weights_of
 from dplr.rows.streams.tally import Tally

@@ -16,18 +16,17 @@ from dplr._kit.validation import sentence
 from dplr._kit.warnings import DataWarning, muted
 from dplr.bounds.scaling import Prep
 from dplr.problem.losses import Loss
-from dplr.rows.array.rows import ArrayRows
+from dplr.rows.array import ArrayRows
 from dplr.rows.base import Rows
+from dplr.rows.exact import ClippedGradient, Total
 from dplr.rows.faults import BoundsNotice, refuse
-from dplr.rows.queries.clipped import ClippedGradient
-from dplr.rows.queries.losses import LossGradient, RealTotal, native_rows
-from dplr.rows.queries.totals import Total
-from dplr.rows.selection import ALL, Selection
+from dplr.rows.losses import LossGradient, native_rows
 from dplr.rows.streams.keeping import StoredRows, keep
 from dplr.rows.streams.parts import Holder, Parts, Pass, Progress, Sums, one_pass, row_count_error
 from dplr.rows.streams.passes import Arrays, ClippedPass, SampledPass, SumPass, WherePass, joined
 from dplr.rows.streams.recipe import Recipe
 from dplr.rows.streams.tally import Tally
+from dplr.rows.weights import ALL, Selection
 from dplr.solvers.newton import sample_step
 
 Vector = NDArray[np.float64]
@@ -147,9 +146,12 @@ class StreamedRows(Rows):
         refuse(totals[0].faults, self.not_finite)
         return totals
 
-    def sum(self, query: Any, coef: Any, rows: Selection = ALL) -> Any:
-        """Sum a query over all rows, and leave the judgement of faults to the caller."""
-        if rows is not ALL:  # a sum of other rows than were asked for must not be released
+    def sum(self, query: Any, coef: Any = None, rows: Selection = ALL) -> Any:
+        """Sum a query over all rows, or of a loss over the sample that workers hold; faults are left to the caller."""
+        if rows.step > 1 and isinstance(query, LossGradient) and self._source.worker_sample is not None:
+            job = SumPass(self._recipe, [(query, coef)])
+            return self._source.run(job, "a sample", self._source.worker_sample)[0]
+        if rows.indices is not None or rows.step > 1:  # a sum of other rows than were asked for must not be released
             remedy = "Read the rows into memory to sum some of them."
             raise ValueError(sentence("rows", "must be all rows where they are streamed", rows, remedy))
         source, job = self._source, SumPass(self._recipe, [(query, coef)])
@@ -166,15 +168,6 @@ class StreamedRows(Rows):
             source.sample = joined(kept)
         source.check_count(totals)
         return totals[0]
-
-    def loss_sum(self, query: LossGradient, coef: Vector, rows: Selection = ALL) -> RealTotal:
-        """Sum a loss in float64, over all rows, or over the sample that workers hold; faults are left to the caller."""
-        if rows is ALL or rows.step == 1:
-            total: RealTotal = self.sum(query, coef)
-            return total
-        assert self._source.worker_sample is not None
-        (total,) = self._source.run(SumPass(self._recipe, [(query, coef)]), "a sample", self._source.worker_sample)
-        return total
 
     def loss_gradients(self, loss: Loss, coefs: Vector) -> Vector:
         """The summed loss's gradients (k, q) at points (k, q), for many points in one pass."""

@@ -19,11 +19,10 @@ from dplr._kit.validation import sentence
 from dplr.bounds.columns import Column, Levels
 from dplr.bounds.layout import Layout
 from dplr.bounds.products import Product
-from dplr.rows.selection import spans
 from dplr.rows.tables.native import native_column, native_feature
 from dplr.rows.tables.table import Matrix, Table
 from dplr.rows.tables.writers import write_column
-from dplr.rows.threads import run, threads_for
+from dplr.rows.threads import run, spans, threads_for
 
 _ENTRIES = 2**16  # of one block: not much memory, and few calls into the table's library
 _LEAST_ROWS = 8192

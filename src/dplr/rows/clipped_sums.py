@@ -1,25 +1,17 @@
-"""Sums of clipped gradients over rows that lie in arrays, for one model or many."""
+"""Sums of clipped gradients over rows that lie in arrays, for one model or many, in many passes."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dplr._core import ClippedRows
-from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import GRID
 from dplr.rows import threads as _pool
-from dplr.rows.queries.clipped import Allocate, ClippedGradient, clipped_rows
-from dplr.rows.queries.kernel import kernel_of
-from dplr.rows.queries.totals import Faults, Total, normalised, stack
-from dplr.rows.selection import spans
-from dplr.rows.weights import Weights
+from dplr.rows.exact import ClippedGradient, Faults, Integers, Total, Vector, kernel_of, normalised, stack
 
-Vector = NDArray[np.float64]
 # Work per entry, in multiplications: a gradient reads a row and writes nothing.
 _PRODUCTS_AN_ENTRY = 8
 # Keep a rounded copy of the rows after this many passes; by then the copy has paid for itself. It pays sooner where
@@ -32,63 +24,41 @@ _FEW_ROWS = 4096
 
 
 class ClippedSums:
-    """Sums of clipped gradients over many passes, which share facts about the rows and a copy on the grid.
-
-    Parameters
-    ----------
-    X, y : all rows, as kernels read them. Their norms are measured here.
-    prep : the map from raw rows to scaled rows.
-    threads : number of threads; None for as many as the work is worth. No sum depends on it.
-    weights : weights of the rows; None where each row has weight 1.
-    allocate : makes the arrays for facts about the rows; None for memory.
+    """Sums that share facts about the rows, such as their norms, and a copy on the grid.
 
     Attributes
     ----------
-    kernel : the rows as the kernels take them, with facts that passes share.
+    kernel : the rows as kernels take them, with facts that passes share.
     """
 
-    def __init__(
-        self,
-        X: NDArray[Any],
-        y: NDArray[Any],
-        prep: Prep,
-        threads: int | None = None,
-        weights: Weights = None,
-        allocate: Allocate | None = None,
-    ) -> None:
-        self.kernel: ClippedRows = clipped_rows(X, y, prep, weights, allocate)
-        self._n, self._d, self._threads, self._reads = len(y), prep.geometry.d, threads, 0
+    def __init__(self, kernel: ClippedRows, n: int, d: int, threads: int | None) -> None:
+        self.kernel, self._n, self._d, self._threads, self._reads = kernel, n, d, threads, 0
         non_finite, unknown = self.kernel.faults.tolist()
         self._faults = Faults(self._n, non_finite, unknown, (0,) * (self._d + 1))
 
-    def of_one(self, query: ClippedGradient, coef: Vector, index: NDArray[np.int64] | None = None) -> Total:
+    def of_one(self, query: ClippedGradient, coef: Vector, index: Integers | None = None) -> Total:
         """The sum at one point (q,), over all rows or those that `index` names, each as often as it is named.
 
         Faults are those of all rows, whichever are chosen.
         """
         n = self._n if index is None else len(index)
         self._keep(n, index is not None)
-        unit = query.per_unit
-        points, clip, loss = coef * GRID, query.clip * unit, query.loss
 
         def work(span: tuple[int, int]) -> Total:
             hi, lo = np.zeros(query.shape, np.int64), np.zeros(query.shape, np.int64)
-            self.kernel.add(kernel_of(loss), loss.width, points, clip, unit, *span, index, hi, lo)
+            query.add_rows(self.kernel, coef, hi, lo, span, index)
             return Total(hi, lo, query.exponent, self._faults)
 
-        parts = self._shares(n, 1)
-        if len(parts) == 1:
-            return work(parts[0])
-        total = functools.reduce(Total.__add__, _pool.run(work, parts))
+        totals = _pool.run(work, self._shares(n, 1))
+        if len(totals) == 1:
+            return totals[0]
+        total = functools.reduce(Total.__add__, totals)
         return Total(total.hi, total.lo, total.exponent, self._faults)
 
     def of_many(self, queries: Sequence[ClippedGradient], coefs: Sequence[Vector]) -> list[Total]:
         """The sums of each query at its points (k, q), over all rows: totals of that shape.
 
-        Raises
-        ------
-        ValueError
-            The queries differ in loss or shape.
+        Raises ValueError where the queries differ in loss or shape.
         """
         first = queries[0]
         if any((query.loss, query.shape) != (first.loss, first.shape) for query in queries):
@@ -100,7 +70,7 @@ class ClippedSums:
         self._keep(self._n, is_subset=False)
         clips, points = np.repeat([query.clip for query in queries], counts) * units, np.concatenate(coefs) * GRID
 
-        def work(span: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        def work(span: tuple[int, int]) -> tuple[Integers, Integers]:
             hi, lo = np.zeros(points.shape, np.int64), np.zeros(points.shape, np.int64)
             self.kernel.add_many(kernel_of(first.loss), first.loss.width, points, clips, units, *span, None, hi, lo)
             return hi, lo
@@ -127,4 +97,4 @@ class ClippedSums:
         if n < _FEW_ROWS:
             return [(0, n)]
         products = float(n) * self._d * models * _PRODUCTS_AN_ENTRY
-        return spans(n, min(_pool.threads_for(products, self._threads), max(n, 1)))
+        return _pool.spans(n, min(_pool.threads_for(products, self._threads), max(n, 1)))
