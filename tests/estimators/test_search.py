@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import dplr
-from dplr.estimators import _search, _trials
+from dplr.estimators import _search
 from dplr.noise import Source
 from dplr.privacy.guarantees import Approx, Pure
 
@@ -77,7 +77,7 @@ def test_what_a_search_holds_says_nothing_of_its_parts():
 
 def test_every_row_has_one_part_and_every_candidate_another_one(monkeypatch):
     used = []
-    take = type(_trials.Trial.of(logistic(), {}, *rows(50), 1.0).ready).take
+    take = type(_search.Trial.of(logistic(), *rows(50), 1.0).ready).take
     monkeypatch.setattr(
         "dplr.fitting.release.FitInput.take", lambda self, part, n: used.append(part) or take(self, part, n)
     )
@@ -109,7 +109,7 @@ def test_parts_are_drawn_anew_by_each_search_and_a_seed_repeats_them(relation, m
 
 def test_the_parts_of_a_search_are_announced_as_noise(monkeypatch, ledger):
     """Whoever stops a search after its split was drawn has spent: a choice among splits is none."""
-    monkeypatch.setattr(_trials.Trial, "fit", lambda *_: 1 / 0)
+    monkeypatch.setattr(_search.Trial, "fit", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         dplr.PrivateSearch(logistic(ledger=ledger), RIDGES).fit(*rows())
     assert ledger.spent() == (1.0, 0.0)
@@ -147,7 +147,7 @@ def test_what_is_wrong_with_any_row_is_said_before_noise_is_drawn_and_nothing_is
 
 def test_a_ledger_without_room_refuses_before_a_row_is_read(ledger, monkeypatch):
     X, y = rows()
-    monkeypatch.setattr(_trials.Trial, "check_values", lambda *_: pytest.fail("a row was read"))
+    monkeypatch.setattr(_search, "check_values", lambda *_: pytest.fail("a row was read"))
     with pytest.raises(dplr.BudgetExceeded):
         dplr.PrivateSearch(logistic(eps=2.0, ledger=ledger), RIDGES).fit(X, y)
     assert ledger.entries() == []
@@ -312,16 +312,15 @@ def counts(n=6000):
 
 def test_a_model_of_counts_is_scored_by_its_counts():
     X, y, bounds = counts()
-    trial = _trials.Trial.of(
+    trial = _search.Trial.of(
         dplr.PoissonRegressor(eps=40.0, bounds=bounds, mechanism=dplr.ObjectivePerturbation(ranges="off")),
-        {},
         X,
         y,
         40.0,
     )
     model = trial.fit(trial.ready, trial.ready.facts.planned(40.0), Source())
     truth = np.mean(((model.predict(X) - y) / 20) ** 2)
-    assert _trials.cost(model, trial.ready) / 2**20 / len(y) == pytest.approx(truth, rel=1e-3)
+    assert _search.cost(model, trial.ready) / 2**20 / len(y) == pytest.approx(truth, rel=1e-3)
 
 
 def test_candidates_keep_the_threshold_of_the_target():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dplr
-from dplr.estimators import _search, _trials
+from dplr.estimators import _search
 from dplr.fitting import search
 from dplr.privacy.law import Law
 
@@ -23,7 +23,7 @@ def eps_of(statement):
 
 def facts_of(rows=ROWS, **options):
     estimator = dplr.LogisticRegression(eps=EPS, **options)
-    return _trials.Trial.of(estimator, {}, np.zeros((rows, 5)), np.zeros(rows), EPS).ready.facts
+    return _search.Trial.of(estimator, np.zeros((rows, 5)), np.zeros(rows), EPS).ready.facts
 
 
 def test_a_partition_states_the_loss_of_a_fit_that_costs_more_than_its_eps():

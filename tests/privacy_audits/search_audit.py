@@ -17,7 +17,7 @@ import numpy as np
 
 import dplr
 from dplr.auditor.sampled import eps_lower_bound
-from dplr.estimators import _search, _trials
+from dplr.estimators import _search
 from dplr.fitting import search as planning
 from dplr.noise import Source
 from dplr.privacy.selection import SCORE_UNITS, choose
@@ -79,15 +79,15 @@ def told_apart(runs):
         X, y = np.zeros((ROWS, 1)), np.zeros(ROWS)
         X[last[0]], y[last[0]] = 1.0, 1.0 - side
         est = dplr.LogisticRegression(eps=EPS, mechanism="fm", fit_intercept=False)
-        trials = [_trials.Trial.of(est, {}, X, y, EPS) for _ in fixed]
+        trials = [_search.Trial.of(est, X, y, EPS) for _ in fixed]
         facts = [trial.ready.facts for trial in trials]
         plan = planning.plan_partition(facts, EPS, False)
         source, turn = Source(seed=side), itertools.cycle(fixed)
         ready = trials[0].ready.take(last, len(last))
-        once = functools.cache(functools.partial(lambda ready, place: _trials.cost(fixed[place], ready), ready))
+        once = functools.cache(functools.partial(lambda ready, place: _search.cost(fixed[place], ready), ready))
         costs = map(once, itertools.cycle(range(CANDIDATES)))  # of fixed models the score is always the same
         with (
-            unittest.mock.patch.object(_trials.Trial, "fit", lambda *_, turn=turn: next(turn)),
+            unittest.mock.patch.object(_search.Trial, "fit", lambda *_, turn=turn: next(turn)),
             unittest.mock.patch.object(_search, "secret_parts", return_value=parts),
             unittest.mock.patch.object(_search, "cost", lambda *_, costs=costs: next(costs)),
         ):

@@ -21,7 +21,7 @@ from unittest.mock import patch
 import numpy as np
 
 import dplr
-from dplr.estimators import _holdout, _search, _trials
+from dplr.estimators import _holdout, _search
 from dplr.noise import Source
 from dplr.privacy.selection import SCORE_UNITS
 from search_audit import law
@@ -122,10 +122,10 @@ def misses(model, ready):
 
 def searched(table, relation):
     """The numbers of the models of both candidates, and the law of the choice."""
-    models, costs, fit = [], [], _trials.Trial.fit
+    models, costs, fit = [], [], _search.Trial.fit
     with contextlib.ExitStack() as stack:
         asked = stack.enter_context(silent_noise())
-        stack.enter_context(patch.object(_trials.Trial, "fit", lambda *of: models.append(fit(*of)) or models[-1]))
+        stack.enter_context(patch.object(_search.Trial, "fit", lambda *of: models.append(fit(*of)) or models[-1]))
         stack.enter_context(patch.object(_search, "cost", misses))
         stack.enter_context(patch.object(_search, "choose", lambda found, *_: costs.extend(found) or 0))
         stack.enter_context(patch.object(dplr.PrivateSearch, "_enough"))  # tables of few rows have few splits

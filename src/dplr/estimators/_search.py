@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from dplr._kit.keywords import suggests
+from dplr._kit.options import documented
+from dplr._kit.progress import silent
 from dplr._kit.validation import check_choice, check_eps, check_list, sentence
 from dplr._kit.warnings import muted
 from dplr.bounds.declared import as_bounds
 from dplr.estimators._base import PrivateLinearModel
-from dplr.estimators._chosen import ChosenModel
+from dplr.estimators._columns import rows_to_predict
 from dplr.estimators._html import NotebookView
-from dplr.estimators._trials import Trial, check_all_values, check_same_columns, check_same_target, cost
 from dplr.estimators._values import named
+from dplr.fitting.one_vs_rest import ReleasePlan
 from dplr.fitting.outlook import warn_of_noise
 from dplr.fitting.planning import check_promise
 from dplr.fitting.pretraining import DISJOINT, check_other_rows
+from dplr.fitting.release import FitInput, check_values, release
 from dplr.fitting.run import accounted
 from dplr.fitting.search import METHODS, PARTITION, PUBLIC, SearchPlan, plan_partition, shares
 from dplr.fitting.units import refuse_units
-from dplr.ledger.budget import Budget
+from dplr.ledger.budget import Budget, NullLedger
 from dplr.ledger.handle import as_ledger
 from dplr.mechanisms import as_mechanism
 from dplr.mechanisms.automatic import AUTO
@@ -34,15 +41,60 @@ from dplr.noise.splits import secret_parts
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.selection import choose
 from dplr.privacy.statement import PrivacyStatement
+from dplr.rows import Table
+from dplr.rows.scores import errors, linear, rates, squared_errors
 
 # What a candidate may not change: it belongs to the promise, to the data or to the budget of the whole search.
 _FIXED = (
     "eps", "delta", "neighbouring", "n_rows", "classes", "ledger", "rng", "progress", "person", "class_weight",
 )  # fmt: skip
 _FOLDS, _FOLDS_SEED = 5, 0  # of public rows
+_ROWS = {
+    "X": """X : array-like of shape (n_rows, n_features), or table
+    Rows with the columns that the chosen model saw."""
+}
+_OF_BEST = {
+    "Raises": """NotFittedError
+    `fit` was not called.
+AttributeError
+    The chosen model has no such method.""",
+    "Privacy": "A prediction is a function of the released model and of its own row. It is as private as that row.",
+}
 
 
-class PrivateSearch(NotebookView, ChosenModel, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+def _of_best(method: Callable[..., Any]) -> Any:
+    """A method that a search has where its model has one of this name."""
+
+    def check(search: Any) -> bool:
+        getattr(getattr(search, "best_estimator_", search.estimator), method.__name__)
+        return True
+
+    return available_if(check)(documented(method, _ROWS, _OF_BEST))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Trial:
+    """The model of a candidate, not fitted, and the rows that its search was given."""
+
+    model: Any
+    ready: FitInput
+
+    @classmethod
+    def of(cls, model: Any, X: Any, y: Any, eps: float) -> Trial:
+        """Check shapes, types and parameters; no value is looked at."""
+        ready = model._prepared(X, y, as_bounds(model.bounds), [eps])
+        model._name_columns(ready.facts)
+        return cls(model, ready)
+
+    def fit(self, ready: FitInput, planned: ReleasePlan, source: Source) -> Any:
+        """The model, fitted to these rows: its release is paid for by the search."""
+        (done,) = release(ready, [planned], NullLedger(), source, silent)
+        fitted = copy.copy(self.model)
+        fitted._name_target(ready)
+        return fitted._take(done)
+
+
+class PrivateSearch(NotebookView, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Choose among parameters of a private model, at a stated cost for all of it.
 
     The defaults need no search, which costs more than it gains over ridges (docs/use/tuning.md). It pays for choices
@@ -158,11 +210,117 @@ class PrivateSearch(NotebookView, ChosenModel, MetaEstimatorMixin, BaseEstimator
             return self._fit_public(X, y, candidates)
         return self._fit_private(X, y, candidates, as_ledger(self.estimator.ledger))
 
+    @_of_best
+    def predict(self, X: Any) -> Any:
+        """Predict with the chosen model.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Labels or numbers.
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
+
+    @_of_best
+    def predict_proba(self, X: Any) -> Any:
+        """Predict probabilities with the chosen model.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            Probabilities, columns in the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.predict_proba(X)
+
+    @_of_best
+    def decision_function(self, X: Any) -> Any:
+        """Compute the margins of the chosen model.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_classes)
+            Margins, positive for ``classes_[1]``. With more than two classes there is one column per class.
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.decision_function(X)
+
+    def score(self, X: Any, y: Any) -> float:
+        """Compute the accuracy or R^2 of the chosen model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features), or table
+            Rows with the columns that the chosen model saw.
+        y : array-like of shape (n_rows,)
+            Their labels or numbers.
+
+        Returns
+        -------
+        float
+            Share of right labels, or R^2.
+
+        Raises
+        ------
+        NotFittedError
+            `fit` was not called.
+
+        Privacy
+        -------
+        Nothing protects the score: on private rows it is not private.
+        """
+        check_is_fitted(self)
+        return float(self.best_estimator_.score(X, y))
+
+    @property
+    def cv_results_(self) -> NoReturn:
+        """There are none: a score of every candidate would be a release of its own.
+
+        Raises
+        ------
+        AttributeError
+            Always; the message says what was released instead.
+
+        Privacy
+        -------
+        The scores or models of all candidates would each cost privacy.
+        """
+        raise AttributeError(
+            "a private search has no `cv_results_`: the scores or models of all candidates would each cost privacy. "
+            "What was released is `best_estimator_`, `best_params_` and `privacy_`."
+        )
+
+    @property
+    def classes_(self) -> Any:
+        """Labels of the chosen model.
+
+        Raises
+        ------
+        NotFittedError
+            `fit` was not called.
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.classes_
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns that the chosen model sees.
+
+        Raises
+        ------
+        AttributeError
+            `fit` was not called.
+        """
+        if not hasattr(self, "best_estimator_"):
+            raise AttributeError("a search has `n_features_in_` after its fit")
+        return int(self.best_estimator_.n_features_in_)
+
     def _fit_private(self, X: Any, y: Any, candidates: list[tuple[Any, Any]], ledger: Budget) -> Self:
         """Plan, reserve all of it, check the values, then search."""
         eps = self.estimator.eps
         # curves="auto" looks at n eps, n of a part
-        trials = [Trial.of(model, params, X, y, eps / (len(candidates) + 1)) for model, params in candidates]
+        trials = [Trial.of(model, X, y, eps / (len(candidates) + 1)) for model, _ in candidates]
         check_same_target(trials)
         facts = [trial.ready.facts for trial in trials]
         check_promise([eps], facts[0])
@@ -189,12 +347,12 @@ class PrivateSearch(NotebookView, ChosenModel, MetaEstimatorMixin, BaseEstimator
         check_other_rows(self.public, X)
         eps, n_rows = self.estimator.eps, self._public_rows(X)
         with muted(Warning):  # eps of fits to public rows promises nothing, and need not
-            rows = len(Trial.of(*candidates[0], *self.public, eps).ready.memory.y)
+            rows = len(Trial.of(candidates[0][0], *self.public, eps).ready.memory.y)
             counted = self.estimator.neighbouring == "replace_one" and n_rows is not None
             level = eps * n_rows / rows if counted else eps  # where curves="auto" takes those of the private rows
-            trials = [Trial.of(model, params, *self.public, level) for model, params in candidates]
+            trials = [Trial.of(model, *self.public, level) for model, _ in candidates]
             check_same_target(trials)
-            check_same_columns(trials[0], Trial.of(*candidates[0], X, y, eps))
+            check_same_columns(trials[0], Trial.of(candidates[0][0], X, y, eps))
             place = self._best_on_public(trials, eps, n_rows)
         candidate, params = candidates[place]
         model = clone(candidate)
@@ -324,3 +482,54 @@ def _partition(trials: Sequence[Trial], plan: SearchPlan, eps: float, source: So
     ]
     place = choose(losses, eps, source)
     return place, models[place]
+
+
+def cost(fitted: Any, ready: FitInput) -> int:
+    """The loss of a fitted model on rows, in units: errors, or squared errors within the target's range."""
+    if not len(ready.memory.y):  # under add_remove a part may have no row
+        return 0
+    prep = fitted._record.prep
+    X = ready.memory.X.native if isinstance(ready.memory.X, Table) else ready.memory.X
+    rows = prep.counted(np.ascontiguousarray(rows_to_predict(fitted, X, prep.layout)))
+    values = linear(rows, np.atleast_2d(fitted.coef_), np.atleast_1d(fitted.intercept_))
+    if ready.intake.labels is not None:
+        return errors(values, ready.intake.labels)
+    target = prep.target or (-1.0, 1.0)
+    if prep.link == "log":
+        values = rates(values, target[1])
+    return squared_errors(values, ready.memory.y.as_float(), target)
+
+
+def check_same_target(trials: Sequence[Trial]) -> None:
+    """Refuse candidates with other labels, or another range of a numeric target: their scores are compared."""
+    targets = [
+        (
+            facts.prep.target,
+            facts.label_codes,
+            None if facts.bounds is None else facts.bounds.threshold,
+            facts.classes or [],
+        )
+        for facts in (trial.ready.facts for trial in trials)
+    ]
+    if any(target != targets[0] for target in targets):
+        remedy = "Their scores could not be compared."
+        raise ValueError(sentence("candidates", "must not change the target", "bounds with another one", remedy))
+
+
+def check_same_columns(public: Trial, private: Trial) -> None:
+    """Refuse public rows with other columns than the private ones: candidates are compared on them."""
+    looks = [(trial.ready.facts.n_features, trial.ready.facts.features) for trial in (public, private)]
+    if looks[0] != looks[1]:
+        rule = "must have the columns of the private rows, made by the same features"
+        raise ValueError(sentence("public", rule, f"{looks[0][0]} columns, and {looks[1][0]} private ones"))
+
+
+def check_all_values(trials: Sequence[Trial], plan: SearchPlan) -> None:
+    """Raise for whatever a fit would refuse of the rows; candidates that read them alike are looked at once."""
+    readings: list[tuple[Any, ...]] = []
+    for trial, planned in zip(trials, plan.planned, strict=True):
+        read = trial.ready.facts.bounds, trial.ready.facts.fit_intercept, planned.mechanism
+        if read not in readings:
+            with trial.ready.explaining():
+                check_values(trial.ready, planned)
+            readings.append(read)

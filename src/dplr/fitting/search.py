@@ -69,21 +69,13 @@ def plan_partition(facts: Sequence[PublicFacts], eps: float, seeded: bool) -> Se
         sizes = tuple(max(size, 1) for size in part_sizes(n_rows, shares(len(facts))))  # 0 of a small reference
     planned = _planned([replace(fact, n_rows=size) for fact, size in zip(facts, sizes, strict=False)], eps)
     statements = [plan.statement for plan in planned]
-    parts = (
-        f"of all {n_rows} records (the number of records above is that of the part)"
-        if fixed
-        else "of the records, drawn for each record by itself"
-    )
-    assumption = (
-        f"chosen by a private search: {len(facts)} candidates, each fitted to a part of its own {parts}, "
-        f"by {split_words(seeded)}, and one taken by permute-and-flip for its score on a last part"
-    )
+    parts = "of the records, drawn for each record by itself"
+    if fixed:
+        parts = f"of all {n_rows} records (the number of records above is that of the part)"
     naive = basic(statements)
     cost = f"eps = {naive[0]:.6g}" + (f", delta = {naive[1]:.6g}" if naive[1] else "")
     largest, delta = (max(getattr(statement, name) for statement in statements) for name in ("eps", "delta"))
-    total = max(eps, largest)
-    arithmetic = {statement.arithmetic for statement in statements}
-    estimands = {statement.estimand for statement in statements}
+    total, estimands = max(eps, largest), {statement.estimand for statement in statements}
     statement = PrivacyStatement(
         mechanism="search",
         eps=total,
@@ -92,11 +84,15 @@ def plan_partition(facts: Sequence[PublicFacts], eps: float, seeded: bool) -> Se
         neighbouring=Neighbouring(facts[0].neighbouring),
         released={},
         calibration=f"each fit at eps = {largest:.6g}; parallel composition of parts",
-        assumptions=(assumption, f"one such fit of each candidate, released without a search, would have cost {cost}"),
-        arithmetic="integer" if arithmetic == {"integer"} else "real-arithmetic",
+        assumptions=(
+            f"chosen by a private search: {len(facts)} candidates, each fitted to a part of its own {parts}, by "
+            f"{split_words(seeded)}, and one taken by permute-and-flip for its score on a last part",
+            f"one such fit of each candidate, released without a search, would have cost {cost}",
+        ),
+        arithmetic="integer" if {each.arithmetic for each in statements} == {"integer"} else "real-arithmetic",
         reproducible=seeded,
         estimand=estimands.pop() if len(estimands) == 1 else None,
-        uncovered=tuple(dict.fromkeys(fact for statement in statements for fact in statement.uncovered)),
+        uncovered=tuple(dict.fromkeys(fact for each in statements for fact in each.uncovered)),
         source="dplr tuning.md, theorem 1",
     )
     return SearchPlan(planned, statement, naive, sizes)
