@@ -21,9 +21,7 @@ from dplr._kit.validation import check_choice, check_count, check_list, sentence
 from dplr.bounds.declared import BoundsLike
 from dplr.bounds.formulas import Formula
 from dplr.estimators._classifier import PrivateClassifier
-from dplr.estimators._encoder import BoundsEncoder
 from dplr.estimators._formulas import is_formula
-from dplr.estimators._fourier import RandomFourierFeatures
 from dplr.estimators._huber import HuberRegressor
 from dplr.estimators._linear import LinearRegression
 from dplr.estimators._logistic import LogisticRegression
@@ -34,7 +32,7 @@ from dplr.estimators._regressor import PrivateRegressor
 from dplr.estimators._residual import ResidualRegressor
 from dplr.estimators._search import PrivateSearch
 from dplr.estimators._svm import HuberSVC
-from dplr.estimators._unit_ball import UnitBall
+from dplr.estimators._transformers import BoundsEncoder, RandomFourierFeatures, UnitBall
 from dplr.fitting.pretraining import PublicLike
 from dplr.ledger.handle import LedgerLike
 from dplr.mechanisms.automatic import AUTO

@@ -25,9 +25,9 @@ from dplr.estimators._callers import Callers, call_stack, given_to
 from dplr.estimators._columns import rows_to_predict, target_name
 from dplr.estimators._declared import estimator
 from dplr.estimators._fitted import FITTED, Fitted
-from dplr.estimators._fourier import check_map, declared, handed_over
 from dplr.estimators._html import NotebookView
 from dplr.estimators._pipelines import person_before
+from dplr.estimators._transformers import check_map, declared, handed_over
 from dplr.estimators._values import flat, named, numbers_of
 from dplr.estimators.export.methods import Exports
 from dplr.fitting.intake import InMemory, RawRows, features_alone, raw_rows

@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from dplr._kit.validation import check_flag, sentence
 from dplr.bounds.layout import Layout
 from dplr.estimators._columns import names_of
-from dplr.estimators._fourier import RandomFourierFeatures, transformer_of
 from dplr.estimators._monotone import monotone
 from dplr.estimators._subject import obstacle_of, subject_of, table_without
 from dplr.estimators._tables import Tables, described
+from dplr.estimators._transformers import RandomFourierFeatures, transformer_of
 from dplr.fitting.release import Record
 from dplr.mechanisms.protocol import Refitting, chosen_columns
 from dplr.summary.curves import Points, points_of

@@ -9,9 +9,9 @@ from typing import Any
 
 from dplr.bounds.declared import as_bounds
 from dplr.estimators._callers import Callers
-from dplr.estimators._encoder import BoundsEncoder
-from dplr.estimators._fourier import RandomFourierFeatures as Fourier
 from dplr.estimators._learners import is_made_of_others, learners, names_of, seeded, with_functions
+from dplr.estimators._transformers import BoundsEncoder
+from dplr.estimators._transformers import RandomFourierFeatures as Fourier
 
 _INSIDE = ("steps", "transformers", "transformer_list")
 _Parts = Callable[[Mapping[str, Any]], list[Any]]

@@ -22,7 +22,7 @@ from sklearn.utils import check_array
 
 from dplr._kit.extras import missing_library
 from dplr.bounds.columns import TRANSFORMS, Level, Levels
-from dplr.estimators._unit_ball import UnitBall
+from dplr.estimators._transformers import UnitBall
 from dplr.estimators.export.parts import KINDS, Part, Times, parts_of
 
 # Models of scikit-learn, by the names that ours give theirs.
