@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 import dplr
-from dplr.rows.streams.engines.lazy import LazyPart
-from dplr.rows.streams.parts import LocalParts
+from dplr.rows.streams.parts import LazyPart, LocalParts
 
 ROWS = 300
 APART, TOGETHER = np.arange(ROWS), np.zeros(ROWS, int)  # ids of a person for each row; and all rows of one person

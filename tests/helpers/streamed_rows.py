@@ -18,9 +18,8 @@ from pyarrow import parquet
 import dplr
 from declared_units import declared
 from dplr.rows.streams import LocalParts
-from dplr.rows.streams.engines.tasks import states
-from dplr.rows.streams.holding import Shelf, WorkerRows
-from dplr.rows.streams.keeping import kind_of
+from dplr.rows.streams.far import Answered
+from dplr.rows.streams.holding import Shelf, WorkerRows, kind_of
 
 N = 50_000
 COLUMNS = {
@@ -73,7 +72,7 @@ class MemoryPart:
 
     table: pa.Table
     size: int = 1000
-    identity: str = "rows in memory"
+    name: str = "rows in memory"
 
     @property
     def rows(self) -> int:
@@ -100,8 +99,8 @@ class DeadlyPart:
         return self.part.rows
 
     @property
-    def identity(self) -> str:
-        return self.part.identity
+    def name(self) -> str:
+        return self.part.name
 
     def chosen(self, columns: Any) -> DeadlyPart:
         return replace(self, part=self.part.chosen(columns))
@@ -146,14 +145,14 @@ class HoldingParts(FarParts):
         return reading, Answering(lambda job: (group.sums(job, tempfile.gettempdir()) for group in groups))
 
 
-@dataclass
-class Answering:
+class Answering(Answered):
     """Something that can be summed, from a function that answers."""
 
-    answers: Any
+    def __init__(self, answers: Any) -> None:
+        self._answers = answers
 
-    def sums(self, job: Any, seen: Any) -> Any:
-        return states(job, self.answers(job), seen)
+    def answers(self, job: Any) -> Any:
+        return self._answers(job)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import math
 import os
 import shutil
 import tempfile
+import threading
+from collections.abc import Sequence
 from typing import IO, Any
 
 import numpy as np
@@ -21,12 +24,7 @@ _RESERVED_SHARE = 0.2
 
 
 class Spill:
-    """A file without a name; a write into the share of other programs raises OSError, as on a full disk.
-
-    Parameters
-    ----------
-    folder : where it lies; OSError where there is no such folder, or no file can be made in it.
-    """
+    """A file without a name; a write into the share of other programs raises OSError, as on a full disk."""
 
     def __init__(self, folder: str) -> None:
         self._folder, self._file = folder, nameless(folder)
@@ -34,18 +32,12 @@ class Spill:
 
     @property
     def closed(self) -> bool:
-        """Whether nothing can be written."""
         return self._file.closed
 
     def write(self, data: Any) -> int:
-        """Append these bytes."""
         if shutil.disk_usage(self._folder).free - memoryview(data).nbytes < self._least:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return self._file.write(data)
-
-    def tell(self) -> int:
-        """The number of bytes that were written."""
-        return self._file.tell()
 
     def mapped(self, kind: Any = np.uint8) -> NDArray[Any]:
         """All that was written as an array, which outlives the file; ValueError where that is nothing."""
@@ -58,9 +50,37 @@ class Spill:
             self._file.close()
 
 
-def has_room(folder: str, size: int) -> bool:
-    """Whether a file of that size leaves others their share of the disk; OSError where there is no such folder."""
-    return size <= (1 - _RESERVED_SHARE) * shutil.disk_usage(folder).free
+class SpilledRows:
+    """Arrays of rows, each in a file of its own; several threads may add to them.
+
+    `kinds` and `shapes` are those of a row. OSError where there is no such folder, or no room for that many rows; and
+    later, where the disk is full after all.
+    """
+
+    def __init__(self, folder: str, kinds: Sequence[str], shapes: Sequence[tuple[int, ...]], rows: int) -> None:
+        row_bytes = sum(np.dtype(kind).itemsize * math.prod(shape) for kind, shape in zip(kinds, shapes, strict=True))
+        if rows * row_bytes > (1 - _RESERVED_SHARE) * shutil.disk_usage(folder).free:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self._kinds, self._shapes, self._rows, self._lock = kinds, shapes, 0, threading.Lock()
+        self._files = [Spill(folder) for _ in kinds]
+
+    def add(self, arrays: Sequence[NDArray[Any]]) -> slice:
+        """Append some rows; returns their place."""
+        written = [np.ascontiguousarray(array, kind).data for array, kind in zip(arrays, self._kinds, strict=True)]
+        with self._lock:
+            for file, data in zip(self._files, written, strict=True):
+                file.write(data)
+            self._rows += len(arrays[0])
+            return slice(self._rows - len(arrays[0]), self._rows)
+
+    def arrays(self) -> list[NDArray[Any]]:
+        """All rows, mapped; the arrays outlive the files. ValueError where there is no row."""
+        maps = zip(self._files, self._kinds, self._shapes, strict=True)
+        return [file.mapped(kind).reshape(self._rows, *shape) for file, kind, shape in maps]
+
+    def close(self) -> None:
+        for file in self._files:
+            file.close()
 
 
 def nameless(folder: str) -> IO[bytes]:

@@ -90,20 +90,3 @@ def test_a_fit_whose_file_was_edited_between_two_passes_is_refused_and_nothing_i
     with pytest.raises(ValueError, match="content, names or rights changed"):
         model.fit(dplr.Stream([str(path)]), "y")
     assert ledger.remaining()[0] == 1.0
-
-
-def test_the_text_of_a_stamp_is_the_same_for_a_file_that_was_put_back(path):
-    stamp, before, data = Stamp.of(str(path), b""), os.stat(path), path.read_bytes()
-    path.unlink()
-    path.write_bytes(data)
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert Stamp.of(str(path), b"").text == stamp.text
-
-
-@pytest.mark.parametrize("later", [1, 10**9])  # nanoseconds
-def test_the_text_of_a_stamp_is_another_one_for_rows_of_the_same_size_written_later(path, later):
-    """Sums of the first rows that a killed fit wrote down would be added to sums of other rows."""
-    stamp, before = Stamp.of(str(path), b"x,y\n"), os.stat(path)
-    edit_in_place(path)
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + later))
-    assert Stamp.of(str(path), b"x,y\n").text != stamp.text

@@ -149,7 +149,7 @@ def test_an_answer_that_no_worker_sends_is_not_fetched_for_ever(failures, client
 
 
 def test_a_fault_on_a_worker_quotes_no_value(client, table):
-    part = FaultyPart(table, identity="people.parquet, row group 3")
+    part = FaultyPart(table, name="people.parquet, row group 3")
     with pytest.raises(WorkerFault, match="row group 3 could not be summed: its rows cannot be read") as caught:
         fitted(DaskParts([part], table.slice(0, 0), client), mechanism="fm")
     assert "Jane" not in "".join(map(str, chain(caught.value)))

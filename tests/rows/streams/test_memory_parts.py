@@ -16,7 +16,7 @@ from dplr.bounds.scaling import ball_prep
 from dplr.rows import chosen
 from dplr.rows.exact import Moments
 from dplr.rows.streams import LocalParts, Recipe, StreamedRows, StreamSource, one_pass
-from dplr.rows.streams.engines.tasks import grouped
+from dplr.rows.streams.far import grouped
 from dplr.rows.streams.parts import merged
 from dplr.rows.streams.passes import CountPass
 from loops import loop

@@ -11,8 +11,8 @@ import pytest
 
 import dplr
 from declared_units import declared
+from dplr.rows.spill import SpilledRows
 from dplr.rows.streams import LocalParts
-from dplr.rows.streams.keeping import _KeepPass
 from streamed_rows import MemoryPart
 
 ROWS, PARTS, STEPS = 480, 12, 6
@@ -42,13 +42,13 @@ def people():
 @pytest.mark.parametrize("unit", [{}, {"sample_weight": "w", "weight_max": 1}, {"person": "id"}])
 def test_rows_keep_their_targets_and_weights(unit, tmp_path, monkeypatch):
     """Sums do not depend on the order of rows: they differ exactly where the columns of a row were torn apart."""
-    table, begin = people(), _KeepPass.__init__
+    table, begin = people(), SpilledRows.__init__
 
-    def slow(job, *given):
-        begin(job, *given)
-        job._files = Slow(job._files)
+    def slow(rows, *given):
+        begin(rows, *given)
+        rows._files = Slow(rows._files)
 
-    monkeypatch.setattr(_KeepPass, "__init__", slow)
+    monkeypatch.setattr(SpilledRows, "__init__", slow)
     monkeypatch.setattr(Slow, "steps", ())
     facts = {"bounds": dplr.Bounds({"a": (0, 1), "b": (0, 1)}), "eps": float("inf"), "classes": (0, 1)}
     options = declared(facts | unit)

@@ -93,7 +93,7 @@ def test_a_query_that_mixes_rows_is_not_covered(session, folder):
 
 
 def test_faults_quote_no_value(session, folder):
-    part = FaultyPart(people(9), identity="people.parquet, row group 3")
+    part = FaultyPart(people(9), name="people.parquet, row group 3")
     with pytest.raises(WorkerFault, match="row group 3 could not be summed: its rows cannot be read"):
         fitted(SparkParts([part], people(0), session), mechanism="fm")
     frame = session.read.parquet(str(folder)).selectExpr("*", "cast('Jane Doe' || job as int) as age2")

@@ -14,7 +14,7 @@ from dplr.rows.exact import ClippedGradient, Faults, Moments, Total
 from dplr.rows.files.part import missing_file
 from dplr.rows.losses import FineGradient, LossGradient, LossGradientHessian, RealTotal
 from dplr.rows.streams.answers import WorkerFault, dump, dump_fault, load
-from dplr.rows.streams.parts import sum_part
+from dplr.rows.streams.far import sum_part
 from dplr.rows.streams.passes import ClippedPass, CountPass, SumPass
 from streamed_rows import MemoryPart, people
 
@@ -180,7 +180,7 @@ class Broken(MemoryPart):
     (missing_file("Jane"), "it changed while it was read"),
 ])  # fmt: skip
 def test_a_fault_on_a_worker_quotes_no_value(error, said):
-    part = Broken(people(3), identity="people.parquet, row group 3")
+    part = Broken(people(3), name="people.parquet, row group 3")
     object.__setattr__(part, "error", error)
     for job in (job_of("moments"), CountPass()):
         answer = sum_part(job, MemoryPart(people(0)), part)

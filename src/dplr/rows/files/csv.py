@@ -8,8 +8,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
-import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -61,8 +60,8 @@ class CsvPart(DeclaredPart):
     def batches(self) -> Iterator[Any]:
         """Record batches. A fault of a row or a field is raised once all rows were counted."""
         fields = Fields(self)
-        opened = self.stamp.opened(self.path, self.header.stamped)
-        with opened as file, _explained(self.path), text_of(file, self.path) as text:
+        opened = self.stamp.opened(self.name, self.header.stamped)
+        with opened as file, _explained(self.name), text_of(file, self.name) as text:
             text.read(self.header.size)
             for block in self._blocks(text):
                 table = fields.of(block)
@@ -80,7 +79,7 @@ class CsvPart(DeclaredPart):
         ends inside a field, and that is refused; below any other row all is read as it would be without that row. What
         was read of the rows above a refused one is never released: sums end before noise is drawn.
         """
-        path, form, delimiter = self.path, self.form, ord(self.form.delimiter)
+        path, form, delimiter = self.name, self.form, ord(self.form.delimiter)
         state, row, fault = scan_rows(self.header.text, 0, _START, delimiter)
         if fault >= 0 or state == _QUOTED:
             raise _stray(path, 0, self.header.text[: max(row, 0)])
@@ -248,17 +247,11 @@ class Fields:
     """The fields of a file as numbers and text, and counts of faulty ones; nothing is raised before the last block."""
 
     def __init__(self, part: CsvPart) -> None:
-        self._path, self._names, self._kinds, self._form = part.path, part.header.names, part.kinds, part.form
+        self._path, self._names, self._kinds, self._form = part.name, part.header.names, part.kinds, part.form
         self._rows = self._ragged = 0
         self._first_ragged: Any = None
         self._bad: dict[str, tuple[int, int]] = {}  # column -> how many fields are no numbers, and the first's row
-        # Fields of numbers are trimmed before they are compared, so a spelling with spaces around it never matches.
-        # Arrow compares before it trims, and would read a spelling that is a number between spaces as that number.
-        spellings, form = part.form.spellings, part.form
-        self._nulls: list[str] = [*(spelling for spelling in spellings if spelling == spelling.strip()), ""]
-        self.quick: bool = not any(re.search(_NUMBERS[form.decimal], spelling) for spelling in self._nulls)
-        self.quick &= all(kind.empty or kind.text for kind in part.kinds.values())
-        self.slow: set[str] = set()  # columns of numbers that Arrow does not read by itself: true and false, mistakes
+        self._slow: set[str] = set()  # columns of numbers that Arrow does not read by itself: true and false, mistakes
 
     @property
     def refused(self) -> bool:
@@ -266,73 +259,36 @@ class Fields:
         return bool(self._ragged) or any(not self._kinds[name].replaced for name in self._bad)
 
     def of(self, block: bytes) -> Any:
-        """The columns of some whole rows. Arrow reads the numbers of a column itself where it can read all of them."""
-        import pyarrow as pa
-
-        while self.quick:
-            with contextlib.suppress(pa.ArrowInvalid):
-                table = self._typed(*self._read(block, self._nulls, self.slow))
-                if table is not None:
-                    return table
-            self.learn(self._read(block, None)[0])
-        return self._typed(*self._read(block, None))
-
-    def learn(self, table: Any) -> None:
-        """Add columns of numbers that Arrow cannot read, from a table of text; if none is new, it reads none."""
-        count = len(self.slow)
-        numbers = [name for name, kind in self._kinds.items() if not kind.text]
-        self.slow |= {name for name in numbers if not _is_plain(table[name], self._nulls, self._form.decimal)}
-        self.quick = len(self.slow) > count
-
-    def _read(self, block: bytes, nulls: list[str] | None, slow: Collection[str] = ()) -> tuple[Any, list[Any]]:
-        """The columns, and rows with a wrong number of fields; text in `slow` columns, in all where `nulls` is None."""
+        """The columns of some whole rows; rows with a wrong number of fields are left out."""
         import pyarrow as pa
         from pyarrow import csv as arrow
 
-        skipped: list[Any] = []
         # A header of our own, also because Arrow would take a mark of UTF-8 away from the first field.
         header = self._form.delimiter.join(f'"{place}"' for place in range(len(self._names)))
         data = b"%b\n%b" % (header.encode(), block)
-        types = {
-            str(self._names.index(name)): pa.string() if nulls is None or kind.text or name in slow else pa.float64()
-            for name, kind in self._kinds.items()
-        }
-
-        def skip(row: Any) -> str:
-            skipped.append(row)
-            return "skip"
-
-        table = arrow.read_csv(
+        places = [str(self._names.index(name)) for name in self._kinds]
+        fields = arrow.read_csv(
             pa.BufferReader(data),
             read_options=arrow.ReadOptions(use_threads=False, block_size=len(data)),
             parse_options=arrow.ParseOptions(
                 delimiter=self._form.delimiter,
                 newlines_in_values=b'"' in block,
                 ignore_empty_lines=len(self._names) > 1,  # with one column, an empty line is a missing value
-                invalid_row_handler=skip,
+                invalid_row_handler=self._skip,
             ),
             convert_options=arrow.ConvertOptions(
-                column_types=types,
-                include_columns=list(types),
-                null_values=nulls or [],
-                strings_can_be_null=False,
-                decimal_point=self._form.decimal,
+                column_types=dict.fromkeys(places, pa.string()), include_columns=places, strings_can_be_null=False
             ),
         )
-        return table.rename_columns(list(self._kinds)), skipped
-
-    def _typed(self, table: Any, skipped: Sequence[Any]) -> Any:
-        """The columns of the next block; None where Arrow read a number that may not be one: nan(…) is NaN."""
-        from pyarrow import compute, types
-
-        read = [name for name in self._kinds if types.is_floating(table[name].type)]
-        if any(compute.any(compute.is_nan(table[name])).as_py() for name in read):
-            return None
-        columns = [table[name] if name in read else self._column(name, table[name]) for name in self._kinds]
-        self._first_ragged = self._first_ragged or next(iter(skipped), None)
-        self._ragged += len(skipped)
+        pairs = zip(self._kinds, places, strict=True)
+        table = pa.table({name: self._column(name, fields[place]) for name, place in pairs})
         self._rows += table.num_rows
-        return type(table).from_arrays(columns, list(self._kinds))
+        return table
+
+    def _skip(self, row: Any) -> str:
+        self._first_ragged = self._first_ragged or row
+        self._ragged += 1
+        return "skip"
 
     def _column(self, name: str, fields: Any) -> Any:
         """Text as written, or float64; null where a value is missing."""
@@ -342,9 +298,17 @@ class Fields:
         kind = self._kinds[name]
         if kind.copied:
             return fields
-        missing = pa.array([*self._form.spellings, *([""] if kind.empty else [])], pa.string())
+        spellings = [*self._form.spellings, *([""] if kind.empty else [])]
+        missing = pa.array(spellings, pa.string())
         if kind.text:
             return compute.if_else(compute.is_in(fields, missing), None, fields)
+        # Fields of numbers are trimmed before they are compared, so a spelling with spaces around it never matches.
+        trimmed = pa.array([each for each in spellings if each == each.strip()], pa.string())
+        if name not in self._slow:
+            values = _plain_numbers(fields, trimmed, self._form.decimal)
+            if values is not None:
+                return values
+            self._slow.add(name)
         values, bad = _numbers(fields, missing, self._form.decimal)
         if count := compute.sum(bad).as_py():
             before, first = self._bad.get(name, (0, self._rows + compute.index(bad, True).as_py() + 1))
@@ -360,38 +324,33 @@ class Fields:
                 f"another number of fields, the first with {first.actual_columns}. Is the --delimiter right, and is "
                 "text that holds it quoted?"
             )
-        for name, kind in self._kinds.items():
-            if name in self._bad:
-                self._tell(name, kind)
-
-    def _tell(self, name: str, kind: Kind) -> None:
-        count, first = self._bad[name]
-        fault = f"{count} of {self._rows} fields are something else, the first in row {first} below the header"
-        column = f"column {name!r} of `{self._path}`"
-        if kind.replaced:
+        for name in [name for name in self._kinds if name in self._bad]:
+            count, first = self._bad[name]
+            fault = f"{count} of {self._rows} fields are something else, the first in row {first} below the header"
+            column = f"column {name!r} of `{self._path}`"
+            if not self._kinds[name].replaced:
+                number = f"A number has {self._form.decimal!r} before its decimals (see --decimal)"
+                raise ValueError(
+                    f"{column} must hold numbers; {fault}. {number}, and nothing between thousands. Correct them, name "
+                    "them with --missing if they mean a missing value, or check the column's table in the bounds."
+                )
             warn(f"{column} holds numbers; {fault}. They count as missing, as the bounds say.", DataWarning)
-            return
-        raise ValueError(
-            f"{column} must hold numbers; {fault}. A number has {self._form.decimal!r} before its decimals (see "
-            "--decimal), and nothing between thousands. Correct them, name them with --missing if they mean a missing "
-            "value, or check the column's table in the bounds."
-        )
 
 
-def _is_plain(fields: Any, nulls: Sequence[str], decimal: str) -> bool:
-    """Whether Arrow reads all fields as numbers, none of them NaN."""
+def _plain_numbers(fields: Any, missing: Any, decimal: str) -> Any:
+    """Values, where Arrow reads all fields as numbers by itself; None where it may not: nan(…) is NaN to it."""
     import pyarrow as pa
     from pyarrow import compute
 
-    missing = compute.is_in(fields, pa.array(nulls, pa.string()))
-    present = compute.if_else(missing, None, fields)
+    gaps = compute.is_in(fields, missing)
+    present = compute.if_else(gaps, None, fields) if compute.any(gaps).as_py() else fields
     if decimal != "." and compute.any(compute.match_substring(present, ".")).as_py():
-        return False
+        return None
     try:
         values = _cast(present, decimal)
     except pa.ArrowInvalid:
-        return False
-    return not compute.any(compute.is_nan(values)).as_py()
+        return None
+    return None if compute.any(compute.is_nan(values)).as_py() else values
 
 
 def _numbers(fields: Any, missing: Any, decimal: str) -> tuple[Any, Any]:

@@ -99,10 +99,10 @@ class LabelledPart(DeclaredPart):
 
         names, rows = list(self.kinds), 0
         most = batch_size(self.batch_rows, len(names))
-        with self.stamp.opened(self.path, _stamped):
+        with self.stamp.opened(self.name, _stamped):
             while True:
                 chosen = {"usecols": names, "row_offset": rows, "row_limit": most}
-                data, _ = _library(self.path, self.stamp.place, self.form, **chosen)
+                data, _ = _library(self.name, self.stamp.place, self.form, **chosen)
                 count = len(data[names[0]])
                 rows += count
                 yield pa.RecordBatch.from_arrays([self._column(list(data[name]), name) for name in names], names)
@@ -110,7 +110,7 @@ class LabelledPart(DeclaredPart):
                     break
         if self.rows not in (None, rows):
             rule = f"must be a whole file; it has {rows} rows, and its dictionary says {self.rows}"
-            raise ValueError(f"`{self.path}` {rule}. Write it anew.")
+            raise ValueError(f"`{self.name}` {rule}. Write it anew.")
 
     def _column(self, values: Sequence[Any], name: str) -> Any:
         """Text or float64; null where a value is missing."""
@@ -239,8 +239,8 @@ def _library(path: str, place: str, form: Format, **options: Any) -> Any:
     kind = file_kind(place)
     read = pyreadstat.read_sav if kind == SPSS else pyreadstat.read_dta
     try:
-        return read(os.fspath(place), output_format="dict", encoding=None if form.unicode else form.encoding,
-                    disable_datetime_conversion=True, **options)  # fmt: skip
+        encoding = None if form.unicode else form.encoding
+        return read(place, output_format="dict", encoding=encoding, disable_datetime_conversion=True, **options)
     except MemoryError:
         raise
     except Exception as error:  # what it says may quote a value

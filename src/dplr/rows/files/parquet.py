@@ -22,22 +22,17 @@ class ParquetPart:
 
     Attributes
     ----------
-    path : the file as it was named, for messages.
+    name : the path as it was given, for messages.
     rows : how many there are, by the footer.
     batch_rows : the most rows of a batch.
     """
 
-    path: str
+    name: str
     stamp: Stamp
     groups: tuple[int, ...]
     columns: tuple[str, ...]
     rows: int
     batch_rows: int = BATCH_ROWS
-
-    @property
-    def identity(self) -> str:
-        """The file, the row groups and the columns: the same text means the same rows."""
-        return f"{self.stamp.text} {list(self.groups)} {list(self.columns)}"
 
     def chosen(self, columns: Sequence[str]) -> ParquetPart:
         return replace(self, columns=tuple(columns))
@@ -47,7 +42,7 @@ class ParquetPart:
         import pyarrow as pa
 
         rows, names, size = 0, list(self.columns), batch_size(self.batch_rows, len(self.columns))
-        with _whole(self.path), self.stamp.opened(self.path, _footer, pa.OSFile) as file:
+        with _whole(self.name), self.stamp.opened(self.name, _footer, pa.OSFile) as file:
             for batch in _reader(file).iter_batches(
                 size, row_groups=list(self.groups), columns=names, use_threads=False
             ):
@@ -55,7 +50,7 @@ class ParquetPart:
                 yield pa.RecordBatch.from_arrays([batch.column(name) for name in names], names)
         if rows != self.rows:
             rule = f"must be a whole Parquet file; row groups {list(self.groups)} have {rows} rows"
-            raise ValueError(f"`{self.path}` {rule}, and its footer says {self.rows}.")
+            raise ValueError(f"`{self.name}` {rule}, and its footer says {self.rows}.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,8 +41,7 @@ class Stamp:
 
     A program that edits a file in place can put its time back. It cannot put back the time at which the file's record
     on the disk changed, which POSIX systems keep; Windows has none in `os.stat`. That time also moves where only the
-    names or rights of a file change: a fit is then refused for nothing, and says so. The text of a stamp leaves it out:
-    a file that was put back from a copy, with its time, is the same file.
+    names or rights of a file change: a fit is then refused for nothing, and says so.
     """
 
     place: str
@@ -57,10 +56,6 @@ class Stamp:
         status = os.stat(path)
         digest = hashlib.sha256(header).hexdigest()
         return cls(os.path.abspath(path), status.st_size, status.st_mtime_ns, digest, _moved_ns(status))
-
-    @property
-    def text(self) -> str:
-        return f"{self.place} {self.size} {self.mtime_ns} {self.digest}"
 
     def check(self, path: str, header: bytes | None = None) -> None:
         """Raise FileChanged where the file is another one now, or where its footer or header is."""
@@ -110,23 +105,18 @@ class DeclaredPart(ABC):
 
     Attributes
     ----------
-    path : the file as it was named, for messages.
+    name : the path as it was given, for messages.
     stamp : of the file, checked whenever it is read.
     kinds : of the columns, in the order in which they are read.
     form : its format, and which texts mean missing values.
     rows : how many there are; None where the file does not say it.
     """
 
-    path: str
+    name: str
     stamp: Stamp
     kinds: Mapping[str, Kind]
     form: Format
     rows: int | None
-
-    @property
-    def identity(self) -> str:
-        """The file and how it is read: the same text means the same rows."""
-        return f"{self.stamp.text} {list(self.kinds.items())} {self.form}"
 
     def chosen(self, columns: Sequence[str]) -> Self:
         """The part with these columns alone."""
@@ -160,8 +150,8 @@ class CachedPart:
         return self._spool.rows
 
     @property
-    def identity(self) -> str:
-        return self._part.chosen(self._columns).identity
+    def name(self) -> str:
+        return self._part.name
 
     def chosen(self, columns: Sequence[str]) -> CachedPart:
         part = copy.copy(self)

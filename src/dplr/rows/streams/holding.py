@@ -1,33 +1,113 @@
-"""Rows that stay, encoded, where a worker read them: all of them in a file without a name, or a few in memory.
+"""Encoded rows that later passes read instead of the parts: in files without a name, or a few of them in memory.
 
-A pickle does not contain them: it has only their parts and recipe, from which another process reads the rows again.
+Those that this process reads are kept in any order, since exact sums do not depend on it; those that a worker reads
+stay there, batch by batch. A pickle does not contain them: it has only their parts and recipe, from which another
+process reads the rows again.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
+from dplr.bounds.columns import Numeric
+from dplr.bounds.scaling import Prep
 from dplr.rows.array import ArrayRows
-from dplr.rows.spill import Spill, has_room
-from dplr.rows.streams.parts import Part, RemotePass, sum_part, total_rows
+from dplr.rows.spill import SpilledRows, mapped_zeros
+from dplr.rows.streams.far import sum_part
+from dplr.rows.streams.parts import LazyPart, Part, Parts, Pass, RemotePass, total_rows
 from dplr.rows.streams.passes import ClippedPass, CountPass
 from dplr.rows.streams.recipe import Recipe
-from dplr.rows.weights import RowWeights, Weights
+from dplr.rows.tables.table import Table, as_table
+from dplr.rows.weights import RowWeights
 
-Arrays = tuple[NDArray[Any], NDArray[Any], Weights]
-_ALIGNED = 64  # bytes: where an array begins in a file
+Columns = Sequence[NDArray[Any]]  # X, y and weights where there are any
+# Integers of these types, and float32, are exact in float32.
+_SHORT = ("Int8", "Int16", "UInt8", "UInt16", "Float32", "Boolean")
+
+
+def _arrays_of(rows: ArrayRows) -> Columns:
+    X, y, weights = rows.arrays()
+    return [X, y] if weights is None else [X, y, weights]
+
+
+def _rows_of(arrays: Columns, prep: Prep, **options: Any) -> ArrayRows:
+    X, y, *weights = arrays
+    counts = RowWeights(weights[0], None, len(y)) if weights else None
+    return ArrayRows(X, y, replace(prep, layout=None), weights=counts, **options)
+
+
+def _spilled(recipe: Recipe, kind: str, folder: str, rows: int) -> SpilledRows:
+    """A place for rows; OSError where there is none."""
+    more = 1 if recipe.weighing is None else 2
+    return SpilledRows(folder, [kind, *["<f8"] * more], [(recipe.prep.geometry.d,), *[()] * more], rows)
+
+
+def kind_of(parts: Parts, recipe: Recipe) -> str:
+    """The type in which entries of X are kept, exact for all of them, as types and declarations say."""
+    table, layout = as_table(parts.empty), recipe.prep.layout
+    assert table is not None
+    declared: Any = [None] * len(recipe.features) if layout is None else layout.columns
+    is_short = layout is None or not layout.products
+    pairs = zip(recipe.features, declared, strict=True)
+    return "<f4" if is_short and all(_is_short(table, name, column) for name, column in pairs) else "<f8"
+
+
+def _is_short(table: Table, name: str, column: Any) -> bool:
+    if column is not None and not isinstance(column, Numeric):
+        return True  # zeros, ones and small whole numbers
+    return (column is None or column.plain) and str(table.dtype(table.columns.index(name))) in _SHORT
+
+
+@dataclass(frozen=True, eq=False)
+class StoredRows:
+    """All rows that this process read, in mapped files."""
+
+    arrays: Columns
+    folder: str
+
+    def rows(self, prep: Prep) -> ArrayRows:
+        """The rows with this map to scaled rows; facts about them that passes share are in mapped files too."""
+        return _rows_of(self.arrays, prep, allocate=functools.partial(mapped_zeros, self.folder))
+
+
+def keep(
+    parts: Parts, recipe: Recipe, count: int, folder: str, run: Callable[[Pass[Any], str], Any]
+) -> StoredRows | None:
+    """Encode all rows in one pass; None where the folder's disk has no room for them: they are read again."""
+    kind, refused = kind_of(parts, recipe), contextlib.suppress(OSError)  # of a full or slow disk, or none
+    with refused, contextlib.closing(_spilled(recipe, kind, folder, count)) as spilled:
+        if run(_KeepPass(recipe, spilled), "keeping rows") == count:
+            return StoredRows(spilled.arrays(), folder)
+    return None
+
+
+class _KeepPass:
+    """A pass that counts rows and keeps them. For rows that this process reads: it cannot be sent to a worker."""
+
+    def __init__(self, recipe: Recipe, spilled: SpilledRows) -> None:
+        self._recipe, self._spilled = recipe, spilled
+
+    def zero(self) -> int:
+        return 0
+
+    def accumulate(self, state: int, batch: Any) -> int:
+        self._spilled.add(_arrays_of(self._recipe.rows_of(batch)))
+        return state + len(batch)
+
+    def merge(self, first: int, second: int) -> int:
+        return first + second
 
 
 @dataclass(frozen=True)
 class Shelf:
-    """A choice of rows to hold, and of the place that holds them.
+    """A choice of rows that workers hold, and of their place.
 
     Attributes
     ----------
@@ -46,14 +126,7 @@ class Shelf:
 
 
 class WorkerRows:
-    """Rows of some parts, and the answer of the pass that read them.
-
-    Parameters
-    ----------
-    parts : the parts of the rows.
-    shelf : the choice of rows, and their place.
-    answer : the answer of the first pass, over all rows.
-    """
+    """Rows of some parts that a worker holds, and the answer of the pass that read all of their rows."""
 
     def __init__(self, parts: Sequence[Part], shelf: Shelf, answer: bytes = b"") -> None:
         self.parts: tuple[Part, ...] = tuple(parts)
@@ -69,24 +142,23 @@ class WorkerRows:
 
     def reading(self, job: RemotePass[Any], own_folder: str) -> WorkerRows:
         """Make a pass over all rows, hold some of them on its way, and keep its answer."""
-        with contextlib.ExitStack() as opened:
-            place = self._place(own_folder, opened)
-            read = [_Read(part, self.shelf, place) for part in self.parts]
-            self.answer = sum_part(job, *read)
-            self._rows = None if place is None or _is_fault(job, self.answer) else place.rows()
+        place = _Place(self.shelf, self.parts, own_folder)
+        read = [LazyPart(functools.partial(place.read, part), part.name, part.rows) for part in self.parts]
+        self.answer = sum_part(job, *read)
+        rows = place.rows()
+        self._rows = None if _is_fault(job, self.answer) else rows
         return self
 
     def sums(self, job: RemotePass[Any], own_folder: str) -> bytes:
         """The answer of the rows that are held; the parts are read again where they are not."""
         if self._rows is None:
             self.reading(CountPass(), own_folder)
-        if self._rows is None and self.shelf.step == 1:
-            return sum_part(job, *self.parts)
         if self._rows is None:
-            return self.answer  # which says why
+            return sum_part(job, *self.parts) if self.shelf.step == 1 else self.answer  # which says why
         self.answer = b""  # the driver has it: a pass begins when the one before has ended
         job, batches = self._learnt(job, self._rows)
-        return sum_part(job, *(_HeldPart(part, rows) for part, rows in zip(self.parts, batches, strict=True)))
+        held = zip(self.parts, batches, strict=True)
+        return sum_part(job, *(LazyPart(_given(rows), part.name, sum(map(len, rows))) for part, rows in held))
 
     def _learnt(
         self, job: RemotePass[Any], batches: list[list[ArrayRows]]
@@ -100,18 +172,9 @@ class WorkerRows:
             self._last_mapping = name, [[rows.mapped(mapping or rows.prep) for rows in part] for part in batches]
         return of_rows, self._last_mapping[1]
 
-    def _place(self, own_folder: str, opened: contextlib.ExitStack) -> _Memory | None:
-        """Where rows are put; None where a disk has no room for them."""
-        folder = self.shelf.folder
-        if folder is None:
-            return _Memory(self.shelf)
-        count = total_rows(part.rows for part in self.parts)
-        width = self.shelf.recipe.prep.geometry.d + 2
-        with contextlib.suppress(OSError):  # a folder that is not there, or cannot be written: rows are read again
-            if has_room(folder or own_folder, 8 * width * (count or 0)):
-                spill = Spill(folder or own_folder)
-                return _File(self.shelf, opened.enter_context(contextlib.closing(spill)))
-        return None
+
+def _given(rows: list[ArrayRows]) -> Callable[[list[str] | None], Iterator[ArrayRows]]:
+    return lambda columns: iter(rows)
 
 
 def _is_fault(job: RemotePass[Any], answer: bytes) -> bool:
@@ -123,129 +186,52 @@ def _is_fault(job: RemotePass[Any], answer: bytes) -> bool:
     return False
 
 
-class _Memory:
-    """Arrays in memory, a list per part."""
+class _Place:
+    """Where a worker puts rows while it reads parts: a file, or memory."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: Shelf, parts: Sequence[Part], own_folder: str) -> None:
         self._shelf = shelf
-        self._parts: list[list[Any]] = []
+        # Of each part, batch by batch: its arrays, or their place in the file; None without room for them.
+        self._held: list[list[Any]] | None = []
+        self._spilled: SpilledRows | None = None
+        if shelf.folder is not None:
+            with self._room():
+                rows = total_rows(parts) or 0
+                self._spilled = _spilled(shelf.recipe, shelf.kind, shelf.folder or own_folder, rows)
 
-    def begin(self) -> None:
-        """The next arrays are those of the next part."""
-        self._parts.append([])
-
-    def add(self, arrays: Arrays) -> None:
-        """Hold some rows of a batch."""
-        X, y, weights = arrays
-        some, kept = slice(None, None, self._shelf.step), None if weights is None else weights[:: self._shelf.step]
-        self._parts[-1].append((X[some].copy(), y[some].astype(float), None if kept is None else kept.copy()))
-
-    def rows(self) -> list[list[ArrayRows]] | None:
-        """The held rows: the batches of each part."""
-        return [[self._of(*arrays) for arrays in part] for part in self._parts]
-
-    def _of(self, X: NDArray[Any], y: NDArray[Any], weights: Weights) -> ArrayRows:
-        counts = None if weights is None else RowWeights(weights, None, len(y))
-        return ArrayRows(X, y, replace(self._shelf.recipe.prep, layout=None), weights=counts)
-
-
-class _File(_Memory):
-    """Arrays in a file without a name, which the system frees when nothing maps it, or when the process ends."""
-
-    def __init__(self, shelf: Shelf, spill: Spill) -> None:
-        super().__init__(shelf)
-        self._spill, self._is_full = spill, False
-
-    def add(self, arrays: Arrays) -> None:
-        """Write the rows of a batch; a disk without room for them is told by `rows`."""
+    @contextlib.contextmanager
+    def _room(self) -> Iterator[None]:
+        """Hold nothing where the folder is not there or cannot be written, or the disk is full: rows are read again."""
         try:
-            if not self._is_full:
-                pairs = zip(arrays, (self._shelf.kind, "<f8", "<f8"), strict=True)
-                self._parts[-1].append([self._written(array, kind) for array, kind in pairs if array is not None])
-        except OSError:
-            self._is_full = True
+            yield
+        except (OSError, ValueError):  # a file without a row cannot be mapped
+            self._held = None
 
-    def rows(self) -> list[list[ArrayRows]] | None:
-        """The rows of the file, mapped; None where not all could be written."""
-        if self._is_full:
-            return None
-        try:
-            mapped = self._spill.mapped()
-        except (OSError, ValueError):  # a full disk, or no rows
-            return None
-        self._parts = [[self._mapped(mapped, batch) for batch in part] for part in self._parts]
-        return super().rows()
-
-    def _written(self, array: NDArray[Any], kind: str) -> tuple[int, str, tuple[int, ...]]:
-        self._spill.write(bytes(-self._spill.tell() % _ALIGNED))
-        start = self._spill.tell()
-        self._spill.write(np.ascontiguousarray(array, kind).data)
-        return start, kind, array.shape
-
-    @staticmethod
-    def _mapped(mapped: NDArray[Any], places: list[tuple[int, str, tuple[int, ...]]]) -> Arrays:
-        arrays = [
-            mapped[start : start + np.dtype(kind).itemsize * int(np.prod(shape))].view(kind).reshape(shape)
-            for start, kind, shape in places
-        ]
-        return arrays[0], arrays[1], arrays[2] if len(arrays) > 2 else None
-
-
-@dataclass(frozen=True, eq=False)
-class _Read:
-    """A part whose rows are stored while it is read."""
-
-    part: Part
-    shelf: Shelf
-    place: _Memory | None
-
-    @property
-    def rows(self) -> int | None:
-        """Number of rows."""
-        return self.part.rows
-
-    @property
-    def identity(self) -> str:
-        """The part's."""
-        return self.part.identity
-
-    def chosen(self, columns: Sequence[str]) -> Part:
-        """Itself: its columns were chosen."""
-        return self
-
-    def batches(self) -> Iterator[Any]:
-        """Every row once, encoded."""
-        if self.place is not None:
-            self.place.begin()
-        for batch in self.part.batches():
+    def read(self, part: Part, columns: None) -> Iterator[ArrayRows]:
+        """Every row of a part once, encoded."""
+        if self._held is not None:
+            self._held.append([])
+        for batch in part.batches():
             if len(batch):
-                rows = self.shelf.recipe.rows_of(batch)
+                rows = self._shelf.recipe.rows_of(batch)
                 yield rows
-                if self.place is not None:
-                    self.place.add(rows.arrays())
+                self._hold(_arrays_of(rows))
 
+    def _hold(self, arrays: Columns) -> None:
+        if self._held is not None and self._spilled is not None:
+            with self._room():
+                self._held[-1].append(self._spilled.add(arrays))
+        elif self._held is not None:
+            X, *numbers = [array[:: self._shelf.step] for array in arrays]
+            self._held[-1].append([X.copy(), *(column.astype(float) for column in numbers)])
 
-@dataclass(frozen=True, eq=False)
-class _HeldPart:
-    """The held rows of a part."""
-
-    part: Part
-    row_batches: list[ArrayRows]
-
-    @property
-    def rows(self) -> int:
-        """Number of rows that are held."""
-        return sum(map(len, self.row_batches))
-
-    @property
-    def identity(self) -> str:
-        """The part's."""
-        return self.part.identity
-
-    def chosen(self, columns: Sequence[str]) -> Part:
-        """Itself: it has no columns."""
-        return self
-
-    def batches(self) -> Iterator[Any]:
-        """The held rows."""
-        return iter(self.row_batches)
+    def rows(self) -> list[list[ArrayRows]] | None:
+        """The rows of each part, batch by batch; None where they are not held."""
+        held, prep = self._held, self._shelf.recipe.prep
+        if self._spilled is not None:
+            with contextlib.closing(self._spilled), self._room():
+                columns = self._spilled.arrays()
+            if self._held is None:
+                return None
+            held = [[[column[place] for column in columns] for place in part] for part in self._held]
+        return None if held is None else [[_rows_of(arrays, prep) for arrays in part] for part in held]

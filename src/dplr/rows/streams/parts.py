@@ -7,17 +7,16 @@ than the certificate allows for (`_core/loss.md`, theorem 1).
 from __future__ import annotations
 
 import collections
+import contextlib
 import contextvars
 import itertools
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from dplr._kit.validation import sentence
 from dplr.rows import threads as _pool
-from dplr.rows.files.part import FileChanged
-from dplr.rows.streams.answers import dump_fault
 
 S = TypeVar("S")
 Answer = TypeVar("Answer")
@@ -28,85 +27,42 @@ Progress = Callable[[int], None]
 # Parts that are read at once by default: each holds a few batches in memory, and some pages of each column.
 _MOST_THREADS = 2
 _MOST_COLUMNS = 2**6  # of all parts that are read at once
+# Rows of a batch of a lazy table: few enough to stay in a cache, many enough that the cost of a call does not matter.
+LAZY_ROWS = 2**16
 
 
 class Part(Protocol):
-    """Some of the rows. Picklable: it is opened where it is read."""
+    """Some of the rows: tables in memory, of any library, or record batches of Arrow, in one order.
+
+    Picklable: it is opened where it is read. `rows` is None where nobody counted them yet. Errors show `name`, which
+    holds no value of any row. Other columns than those that are chosen need not be read.
+    """
 
     @property
-    def rows(self) -> int | None:
-        """Number of rows; None where it is not known without reading them."""
-        ...
-
+    def rows(self) -> int | None: ...
     @property
-    def identity(self) -> str:
-        """A text that tells these rows from others: equal texts mean equal rows. It holds no value of any row."""
-        ...
-
-    def chosen(self, columns: Sequence[str]) -> Part:
-        """These rows with these columns at least; others need not be read."""
-        ...
-
-    def batches(self) -> Iterator[Any]:
-        """Tables in memory, of any library, or record batches of Arrow: every row once, in one order."""
-        ...
+    def name(self) -> str: ...
+    def chosen(self, columns: Sequence[str]) -> Part: ...
+    def batches(self) -> Iterator[Any]: ...
 
 
 class Pass(Protocol[S]):
-    """The work of one pass on batches of rows. Picklable, and pure: it knows public facts and a point, and no noise."""
+    """The work of one pass on batches of rows. Picklable, and pure: it knows public facts and a point, and no noise.
 
-    def zero(self) -> S:
-        """The state before the first batch."""
-        ...
+    States are merged in the order of their rows.
+    """
 
-    def accumulate(self, state: S, batch: Any) -> S:
-        """The state after one more batch, a table in memory."""
-        ...
-
-    def merge(self, first: S, second: S) -> S:
-        """The state of the rows of both, those of the first before those of the second."""
-        ...
+    def zero(self) -> S: ...
+    def accumulate(self, state: S, batch: Any) -> S: ...
+    def merge(self, first: S, second: S) -> S: ...
 
 
 @runtime_checkable
 class RemotePass(Pass[S], Protocol[S]):
-    """A pass whose state can travel from a worker to the driver: numbers, and no row."""
+    """A pass whose state can travel from a worker to the driver: numbers, and no row; `load` checks what was sent."""
 
-    def dump(self, state: S) -> bytes:
-        """The state as numbers: on a worker."""
-        ...
-
-    def load(self, data: bytes) -> S:
-        """The state that a worker sent; types, shapes and lengths are checked."""
-        ...
-
-
-@runtime_checkable
-class Parts(Protocol):
-    """All rows, in parts."""
-
-    @property
-    def empty(self) -> Any:
-        """A table without rows, with the columns and types of all parts."""
-        ...
-
-    @property
-    def rows(self) -> int | None:
-        """Number of rows; None where nobody counted them yet."""
-        ...
-
-    @property
-    def is_local(self) -> bool:
-        """Whether rows may be kept: they are read by this process."""
-        ...
-
-    def chosen(self, columns: Sequence[str]) -> Parts:
-        """These rows with these columns at least; others need not be read."""
-        ...
-
-    def sums(self, job: Pass[S], progress: Progress) -> Iterator[S]:
-        """The state of each part, once, in the order of the parts; tells `progress` how many rows were read."""
-        ...
+    def dump(self, state: S) -> bytes: ...
+    def load(self, data: bytes) -> S: ...
 
 
 class Sums(Protocol):
@@ -114,7 +70,21 @@ class Sums(Protocol):
 
     def sums(self, job: Pass[S], progress: Progress) -> Iterator[S]:
         """The state of each part, once, in the order of the parts; tells `progress` how many rows were read."""
-        ...
+
+
+@runtime_checkable
+class Parts(Sums, Protocol):
+    """All rows, in parts; `empty` is a table without rows, with the columns and types of all of them."""
+
+    @property
+    def empty(self) -> Any: ...
+    @property
+    def rows(self) -> int | None: ...
+    @property
+    def is_local(self) -> bool:
+        """Whether rows may be kept: they are read by this process."""
+
+    def chosen(self, columns: Sequence[str]) -> Parts: ...
 
 
 @runtime_checkable
@@ -126,17 +96,10 @@ class Holder(Protocol):
 
         They lie in a file without a name in `folder`, "" for a folder of the worker's own; None for its memory.
         """
-        ...
 
 
 class PartList:
-    """Parts in their order, whoever reads them.
-
-    Parameters
-    ----------
-    parts : in their order.
-    empty : a table without rows, with the columns and types of all parts.
-    """
+    """Parts in their order, whoever reads them."""
 
     def __init__(self, parts: Sequence[Part], empty: Any) -> None:
         self.parts: tuple[Part, ...] = tuple(parts)
@@ -144,8 +107,13 @@ class PartList:
 
     @property
     def rows(self) -> int | None:
-        """Number of rows; None where a part does not know."""
-        return total_rows(part.rows for part in self.parts)
+        return total_rows(self.parts)
+
+
+def total_rows(parts: Iterable[Part]) -> int | None:
+    """The number of rows; None where a part does not know."""
+    counts = [part.rows for part in parts]
+    return None if None in counts else sum(count or 0 for count in counts)
 
 
 class LocalParts(PartList):
@@ -153,8 +121,7 @@ class LocalParts(PartList):
 
     Parameters
     ----------
-    parts : in their order.
-    empty : a table without rows, with the columns and types of all parts.
+    parts, empty : in their order, and a table without rows.
     threads : how many parts are read at once; None for two, or one of many columns, where there are two cores.
     columns : how many are read of each; None for few.
     """
@@ -168,11 +135,9 @@ class LocalParts(PartList):
         self._threads, self._columns = threads, columns
 
     def chosen(self, columns: Sequence[str]) -> LocalParts:
-        """These rows, of which only these columns need to be read."""
         return LocalParts([part.chosen(columns) for part in self.parts], self.empty, self._threads, len(columns))
 
     def sums(self, job: Pass[S], progress: Progress) -> Iterator[S]:
-        """The state of each part, in order."""
         few = min(_pool.available_threads(), _MOST_THREADS, max(_MOST_COLUMNS // (self._columns or 1), 1))
         threads = min(self._threads or few, len(self.parts))
         if threads <= 1 or not _pool.can_start(threads):
@@ -215,53 +180,18 @@ def state_of(job: Pass[S], part: Part, progress: Progress | None = None) -> S:
         if progress is not None:
             progress(count)
     if part.rows is not None and rows != part.rows:
-        raise row_count_error(part.identity, part.rows, rows)
+        raise row_count_error(part.name, part.rows, rows)
     return state
-
-
-def sum_part(job: RemotePass[Any], *parts: Part) -> bytes:
-    """The answer of some parts, computed on a worker. The answer names a fault, and never quotes a value of a row."""
-    reading = ""
-
-    def states() -> Iterator[Any]:
-        nonlocal reading
-        for part in parts:
-            reading = part.identity
-            yield state_of(job, part)
-
-    try:
-        with _pool.one_thread():
-            return job.dump(merged(job, states()))
-    except MemoryError:
-        return dump_fault("the worker ran out of memory; give it more, or make smaller parts", reading)
-    except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else "no reason given"
-        return dump_fault(f"it cannot be read ({type(error).__name__}: {reason})", reading)
-    except (PartChanged, FileChanged):
-        return dump_fault("it changed while it was read", reading)
-    except Exception as error:
-        name = type(error.__cause__ or error).__name__  # of the library that read them, if it failed
-        return dump_fault(f"its rows cannot be read as declared ({name})", reading)
 
 
 class PartChanged(ValueError):
     """A part has other rows than before."""
 
 
-def row_count_error(identity: str, before: int, now: int) -> PartChanged:
+def row_count_error(name: str, before: int, now: int) -> PartChanged:
     """The error for a part that has another number of rows than it had."""
     rule = "must stay as it is while a fit reads it"
-    return PartChanged(sentence("X", rule, f"{now} rows instead of {before} in {identity}", "Fit a copy that rests."))
-
-
-def total_rows(counts: Iterable[int | None]) -> int | None:
-    """The sum of the numbers of rows; None if one is not known."""
-    total = 0
-    for count in counts:
-        if count is None:
-            return None
-        total += count
-    return total
+    return PartChanged(sentence("X", rule, f"{now} rows instead of {before} in {name}", "Fit a copy that rests."))
 
 
 def one_pass(parts: Sums, job: Pass[S], progress: Progress = lambda rows: None) -> S:
@@ -285,3 +215,47 @@ def merged(job: Pass[S], states: Iterable[S]) -> S:
     for _, part in reversed(stack):
         state = job.merge(part, state)
     return state
+
+
+class Unreadable(ValueError):
+    """Rows that the library which reads them could not read. What it says is the cause: it may quote a value."""
+
+
+@dataclass(frozen=True, eq=False)
+class LazyPart:
+    """Rows that a function of any library reads anew for every pass.
+
+    Attributes
+    ----------
+    read : columns, None for all -> tables in memory or record batches, in one order.
+    lasts : whether reading again gives the same rows, or is refused; a query may read other rows next time.
+    """
+
+    read: Callable[[list[str] | None], Iterator[Any]]
+    name: str
+    rows: int | None = None
+    columns: tuple[str, ...] | None = None
+    lasts: bool = False
+
+    def chosen(self, columns: Sequence[str]) -> LazyPart:
+        return replace(self, columns=tuple(dict.fromkeys(columns)))
+
+    def batches(self) -> Iterator[Any]:
+        with explained(self.name):
+            yield from self.read(None if self.columns is None else list(self.columns))
+
+
+@contextlib.contextmanager
+def explained(name: str) -> Iterator[None]:
+    """Errors of other libraries as a sentence; those of this package, of the system and of memory as they are."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:
+        foreign = type(error).__module__.partition(".")[0] not in ("builtins", "dplr")
+        if not foreign and not (isinstance(error, OSError) and error.errno is None):
+            raise
+        rule = "must be rows that can be read in every pass, as its schema declares them"
+        remedy = "Read it with its own library to see which row or file is at fault, and write it anew."
+        raise Unreadable(sentence("X", rule, f"{name} with a {type(error).__name__}", remedy)) from error

@@ -42,10 +42,8 @@ class Weighing:
     tally: Tally | None = None
 
     def of(self, table: Table, labels: Labels | None) -> RowWeights:
-        """The weights of the rows of a batch."""
         factors = None if self.class_weight is None or labels is None else class_factors(labels, self.class_weight)[0]
-        columns = (None if name is None else _column(table, name) for name in (self.person, self.weight))
-        ids, weights = columns
+        ids, weights = (None if name is None else _column(table, name) for name in (self.person, self.weight))
         with muted(DataWarning):  # about shares of one batch, which say nothing of the whole
             of_rows = weights_of(len(table), ids, self.counts, self.rows_per_person, weights, self.weight_max, factors)
         if self.tally is not None:
@@ -97,11 +95,9 @@ class Recipe:
         return rows if self.mapping is None else rows.mapped(self.mapping)
 
     def table_of(self, table: Table) -> Table:
-        """The columns of X."""
         return table.chosen([_place(table, name) for name in self.features])
 
     def target_of(self, table: Table) -> Target:
-        """The target as it was given."""
         if self.target is None:
             return Target(NUMERIC, np.zeros(len(table)), "nothing")
         target = as_target(_column(table, self.target))

@@ -21,7 +21,7 @@ from dplr.rows.base import Rows
 from dplr.rows.exact import ClippedGradient, Total
 from dplr.rows.faults import BoundsNotice, refuse
 from dplr.rows.losses import LossGradient, native_rows
-from dplr.rows.streams.keeping import StoredRows, keep
+from dplr.rows.streams.holding import StoredRows, keep
 from dplr.rows.streams.parts import Holder, Parts, Pass, Progress, Sums, one_pass, row_count_error
 from dplr.rows.streams.passes import Arrays, ClippedPass, SampledPass, SumPass, WherePass, joined
 from dplr.rows.streams.recipe import Recipe

@@ -100,21 +100,15 @@ def lasting(parts: Parts) -> bool:
 def _parts_of(source: Any, threads: int | None) -> Parts:
     if isinstance(source, Parts):
         return source
-    if isinstance(source, (str, os.PathLike, list, tuple)):
-        return _of_files(source, threads)
     if is_lazy(source):
         return parts_of(source, threads)
-    raise TypeError(sentence("source", "must be files, a lazy table, or parts", type(source).__name__))
-
-
-def _of_files(source: Any, threads: int | None) -> Parts:
-    """Parquet files; others do not say what a model takes their columns for."""
+    if not isinstance(source, (str, os.PathLike, list, tuple)):
+        raise TypeError(sentence("source", "must be files, a lazy table, or parts", type(source).__name__))
     files = files_of(source)
     if not is_parquet(files[0]):
         remedy = "Other files do not say what their columns hold: use `dplr fit` of the command line, or write Parquet."
         raise ValueError(sentence("X", "must name Parquet files", files[0], remedy))
-    columns = footer_of(files[0]).schema.names
-    return file_parts(files, columns, threads=threads)
+    return file_parts(files, footer_of(files[0]).schema.names, threads=threads)
 
 
 def file_parts(

@@ -1,6 +1,7 @@
 """Lazy tables, and tables on clusters, as parts: one file per library, loaded for its objects alone.
 
-No library is imported here: a user who passes an object has imported its library.
+No library is imported here: a user who passes an object has imported its library. Each file has `parts_of`, which reads
+such an object, and `NAME` and `mixing`, which describe a query by its plan; or `placed`, which sends parts to workers.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 from dplr._kit.validation import sentence
 from dplr.rows.streams.parts import LocalParts, Parts
 
-# (library, class) -> the file here whose `parts_of` reads its objects.
+# (library, class) -> the file here that reads its objects.
 _FILES = {
     ("pyarrow", "Dataset"): "arrow",
     ("pyarrow", "RecordBatchReader"): "arrow",
@@ -21,7 +22,7 @@ _FILES = {
     ("dask", "DataFrame"): "dask",
     ("pyspark", "DataFrame"): "spark",
 }
-# (library, class) of the parameter `workers` -> the file here whose `placed` sends parts to them.
+# (library, class) of the parameter `workers` -> the file here that sends parts to them.
 _CLUSTERS = {("distributed", "Client"): "dask", ("pyspark", "SparkSession"): "spark"}
 
 
@@ -32,8 +33,7 @@ def is_lazy(source: Any) -> bool:
 
 def parts_of(source: Any, threads: int | None) -> Parts:
     """The parts of a lazy table; raises for one that cannot be read more than once."""
-    name = _file_of(source, _FILES)
-    parts: Parts = _loaded(name).parts_of(source, threads)
+    parts: Parts = _loaded(_file_of(source, _FILES)).parts_of(source, threads)
     return parts
 
 
@@ -70,7 +70,7 @@ def placed(parts: Parts, workers: Any) -> Parts:
     except Exception:  # each library has its own
         rule = "must be files that workers can open themselves, where `workers` is given"
         raise TypeError(sentence("source", rule, "rows that this process alone can read")) from None
-    far_parts: Parts = _loaded(name).placed(parts, workers)
+    far_parts: Parts = _loaded(name).placed(parts.parts, parts.empty, workers)
     return far_parts
 
 

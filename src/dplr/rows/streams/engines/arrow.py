@@ -7,8 +7,7 @@ example, have none: only their rows are counted in every pass.
 from __future__ import annotations
 
 import functools
-import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dplr._kit.validation import sentence
@@ -16,12 +15,9 @@ from dplr.rows import threads as _pool
 from dplr.rows.files.parquet import footer_bytes
 from dplr.rows.files.part import Stamp
 from dplr.rows.files.sources import without_repeats
-from dplr.rows.streams.engines.lazy import BATCH_ROWS, LazyPart
-from dplr.rows.streams.parts import LocalParts
+from dplr.rows.streams.parts import LAZY_ROWS, LazyPart, LocalParts
 
-# Columns, None for all -> record batches.
-Read = Callable[[list[str] | None], Iterator[Any]]
-# Formats whose options change no number. With other formats, another process may read other numbers.
+# Formats whose options change no number.
 _PLAIN = ("ParquetFileFormat", "IpcFileFormat")
 
 
@@ -31,15 +27,14 @@ def parts_of(source: Any, threads: int | None) -> LocalParts:
         remedy = "Hand over what it reads, such as a dataset or a query, or call read_all() if memory holds the rows."
         rule = "must be something that can be read more than once"
         raise TypeError(sentence("X", rule, type(source).__name__, remedy))
-    empty = source.schema.empty_table()
-    files = (path for dataset in _children(source) for path in getattr(dataset, "files", []))
-    list(without_repeats(files, on_this_machine=False))
+    named = [(dataset, getattr(dataset, "files", [])) for dataset in _children(source)]
+    list(without_repeats((path for _, paths in named for path in paths), on_this_machine=False))
     try:
         parts = [_part(fragment, source.schema) for fragment in source.get_fragments()]
     except ValueError:  # only the whole dataset knows its filter
-        stamps = [stamp for part in _children(source) for stamp in _stamps(part, getattr(part, "files", []))]
-        parts = [LazyPart(_resting(functools.partial(_batches, source, {}), stamps), "an Arrow dataset")]
-    return LocalParts(parts, empty, threads)
+        stamps = [stamp for dataset, paths in named for stamp in _stamps(dataset, paths)]
+        parts = [LazyPart(functools.partial(_batches, source, {}, stamps), "an Arrow dataset")]
+    return LocalParts(parts, source.schema.empty_table(), threads)
 
 
 def _children(source: Any) -> Sequence[Any]:
@@ -51,17 +46,13 @@ def _children(source: Any) -> Sequence[Any]:
 def _part(fragment: Any, schema: Any) -> LazyPart:
     path = getattr(fragment, "path", None)
     stamps = _stamps(fragment, [path] if path else [])
-    read = _resting(functools.partial(_batches, fragment, {"schema": schema}), stamps)
+    read = functools.partial(_batches, fragment, {"schema": schema}, stamps)
     if not path:
         return LazyPart(read, "a fragment in memory", fragment.count_rows())
     groups = getattr(fragment, "row_groups", None)  # of a Parquet file, of which a dataset may have some alone
     rows = None if groups is None else sum(group.num_rows for group in groups)
-    file = fragment.filesystem.get_file_info(path)
-    group_ids = None if groups is None else [group.id for group in groups]
-    way = hashlib.sha256(f"{schema}\n{fragment.partition_expression}\n{group_ids}".encode()).hexdigest()[:16]
-    identity = f"{path}, {file.size} bytes, changed at {file.mtime_ns}, read as {way}"
-    lasts = type(fragment.format).__name__ in _PLAIN
-    return LazyPart(read, "a file", rows, identity if file.mtime_ns else "", lasts=lasts)
+    has_time = bool(fragment.filesystem.get_file_info(path).mtime_ns)
+    return LazyPart(read, path, rows, lasts=has_time and type(fragment.format).__name__ in _PLAIN)
 
 
 def _stamps(source: Any, paths: Sequence[str]) -> list[Stamp]:
@@ -71,17 +62,21 @@ def _stamps(source: Any, paths: Sequence[str]) -> list[Stamp]:
     return [Stamp.of(path, footer_bytes(path)) for path in paths]
 
 
-def _resting(read: Read, stamps: list[Stamp]) -> Read:
-    """The reader, with stamps checked before and after it reads; ValueError where a file has changed."""
-    return functools.partial(_checked, read, stamps) if stamps else read
-
-
-def _checked(read: Read, stamps: list[Stamp], columns: list[str] | None) -> Iterator[Any]:
+def _batches(source: Any, options: dict[str, Any], stamps: list[Stamp], columns: list[str] | None) -> Iterator[Any]:
+    """Record batches; ValueError where a file has changed, which is looked at before and after they are read."""
     _check(stamps)
     for stamp in stamps:
         stamp.check(stamp.place, footer_bytes(stamp.place))
+    use_threads = _pool.available_threads() > 1
+    few = {"batch_size": LAZY_ROWS, "batch_readahead": 2, "fragment_readahead": 1, "use_threads": use_threads}
+    # Bytes of a file of Arrow's own format become arrays as they are, and nothing looks at them.
+    formats = [getattr(dataset, "format", None) for dataset in _children(source)]
+    is_mapped = any(type(kind).__name__ == "IpcFileFormat" for kind in formats)
     try:
-        yield from read(columns)
+        for batch in source.to_batches(columns=columns, **few, **options):
+            if is_mapped:
+                _check_sound(batch)
+            yield batch
     except (ValueError, OSError):  # of Arrow, perhaps because a file changed
         _check(stamps)
         raise
@@ -93,25 +88,10 @@ def _check(stamps: list[Stamp]) -> None:
         stamp.check(stamp.place)
 
 
-def _batches(source: Any, options: dict[str, Any], columns: list[str] | None) -> Iterator[Any]:
-    use_threads = _pool.available_threads() > 1
-    few = {"batch_size": BATCH_ROWS, "batch_readahead": 2, "fragment_readahead": 1, "use_threads": use_threads}
-    batches: Iterator[Any] = source.to_batches(columns=columns, **few, **options)
-    return _sound(batches) if _is_mapped(source) else batches
-
-
-def _is_mapped(source: Any) -> bool:
-    """Whether a file of Arrow's own format is read: its bytes become arrays as they are, and nothing looks at them."""
-    formats = (getattr(dataset, "format", None) for dataset in getattr(source, "children", [source]))
-    return any(type(kind).__name__ == "IpcFileFormat" for kind in formats)
-
-
-def _sound(batches: Iterator[Any]) -> Iterator[Any]:
-    """The batches, checked; ValueError for one whose texts end outside their bytes, where a kernel would read."""
-    for batch in batches:
-        try:
-            batch.validate(full=True)
-        except ValueError:  # which may quote what a file holds
-            rule = "must be sound files of Arrow; ends of texts, codes or nulls are broken in one"
-            raise ValueError(f"`X` {rule}. Write its rows anew, best as Parquet.") from None
-        yield batch
+def _check_sound(batch: Any) -> None:
+    """Refuse texts that end outside their bytes, where a kernel would read."""
+    try:
+        batch.validate(full=True)
+    except ValueError:  # which may quote what a file holds
+        rule = "must be sound files of Arrow; ends of texts, codes or nulls are broken in one"
+        raise ValueError(f"`X` {rule}. Write its rows anew, best as Parquet.") from None

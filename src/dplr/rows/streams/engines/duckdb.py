@@ -9,8 +9,7 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
-from dplr.rows.streams.engines.lazy import BATCH_ROWS, LazyPart
-from dplr.rows.streams.parts import LocalParts
+from dplr.rows.streams.parts import LAZY_ROWS, LazyPart, LocalParts
 
 NAME = "a query of DuckDB"
 # What treats each row by itself, only orders rows, or names a part.
@@ -31,38 +30,39 @@ def mixing(relation: Any) -> Iterator[str]:
         plan = dict(ask(f"explain (format json) select * from {view}"))["logical_plan"]
     finally:
         relation.query(view, f"set explain_output = '{setting}'")
-    yield from (name for name in _names(json.loads(plan)) if not _BY_ROW.fullmatch(name))
+    yield from (name for name in _operators(json.loads(plan)) if not _BY_ROW.fullmatch(name))
     views = ask("select sql from duckdb_views() where not internal")
     text = " ".join([relation.sql_query(), *(sql for (sql,) in views)]).casefold()
-    own = {name for (name,) in ask("select function_name from duckdb_functions()")} - _functions()
+    own = {name for (name,) in ask(_FUNCTIONS)} - _own_functions()
     yield from (name for name in own if re.search(rf"\b{re.escape(name.casefold())}\b", text))
 
 
-def _names(nodes: list[Any]) -> Iterator[str]:
-    """The operators of a plan."""
+def _operators(nodes: list[Any]) -> Iterator[str]:
     for node in nodes:
         yield node["name"].strip()
-        yield from _names(node["children"])
+        yield from _operators(node["children"])
+
+
+_FUNCTIONS = "select function_name from duckdb_functions()"
 
 
 @functools.cache
-def _functions() -> frozenset[str]:
-    """The functions of DuckDB itself."""
+def _own_functions() -> frozenset[str]:
+    """Those of DuckDB itself."""
     import duckdb
 
     with duckdb.connect() as fresh:
-        return frozenset(name for (name,) in fresh.sql("select function_name from duckdb_functions()").fetchall())
+        return frozenset(name for (name,) in fresh.sql(_FUNCTIONS).fetchall())
 
 
 def parts_of(relation: Any, threads: int | None) -> LocalParts:
     """One part: a connection answers one query at a time, on threads of its own."""
-    part = LazyPart(functools.partial(_batches, relation), "a query of DuckDB")
+    part = LazyPart(functools.partial(_batches, relation), NAME)
     return LocalParts([part], _chosen(relation, relation.columns).limit(0).to_arrow_table(), threads)
 
 
-def _batches(relation: Any, columns: list[str] | None) -> Iterator[Any]:
-    batches: Iterator[Any] = _chosen(relation, columns or relation.columns).to_arrow_reader(BATCH_ROWS)
-    return batches
+def _batches(relation: Any, columns: list[str] | None) -> Any:
+    return _chosen(relation, columns or relation.columns).to_arrow_reader(LAZY_ROWS)
 
 
 def _chosen(relation: Any, columns: list[str]) -> Any:

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dplr._kit.validation import sentence
-from dplr.rows.streams.engines.lazy import BATCH_ROWS, LazyPart, explained
-from dplr.rows.streams.parts import LocalParts
+from dplr.rows.streams.parts import LAZY_ROWS, LazyPart, LocalParts, explained
 
 NAME = "a query of polars"
 # Lines of a plan, and functions, that treat each row by itself or only order rows. All others count as mixing them.
@@ -41,13 +40,11 @@ def parts_of(frame: Any, threads: int | None) -> LocalParts:
     if not hasattr(frame, "collect_batches"):
         remedy = "Install a newer polars, or call collect() if memory holds the rows."
         raise TypeError(sentence("X", "must be a LazyFrame that has collect_batches", type(frame).__name__, remedy))
-    part = LazyPart(functools.partial(_batches, frame), "a query of polars")
-    with explained(part.kind):
+    with explained(NAME):
         empty = frame.clear().collect()
-    return LocalParts([part], empty, threads)
+    return LocalParts([LazyPart(functools.partial(_batches, frame), NAME)], empty, threads)
 
 
-def _batches(frame: Any, columns: list[str] | None) -> Iterator[Any]:
+def _batches(frame: Any, columns: list[str] | None) -> Any:
     selection = frame if columns is None else frame.select(columns)
-    batches: Iterator[Any] = selection.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming")
-    return batches
+    return selection.collect_batches(chunk_size=LAZY_ROWS, maintain_order=True, engine="streaming")

@@ -6,14 +6,11 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from dplr._kit.validation import sentence
-from dplr.rows.streams.engines.lazy import LazyPart
-from dplr.rows.streams.engines.tasks import FarParts, answer_of, grouped, remote, states
-from dplr.rows.streams.parts import LocalParts, Part, Pass, Progress, RemotePass, sum_part
-
-S = TypeVar("S")
+from dplr.rows.streams.far import Answered, FarParts, answer_of, grouped, sum_part
+from dplr.rows.streams.parts import LazyPart, Part, RemotePass
 
 NAME = "a query of Spark"
 # Operators that treat each row by itself, only order rows, or read them; and expressions that do not.
@@ -25,24 +22,25 @@ _MIXING = re.compile(r"\w*UDF|\w*Subquery|Exists|ListQuery|MonotonicallyIncreasi
 
 
 class SparkParts(FarParts):
-    """Parts that the executors of a SparkSession read where they can reach them."""
+    """Parts that the executors of a SparkSession read."""
 
-    def sums(self, job: Pass[S], progress: Progress) -> Iterator[S]:
-        """The states of runs of parts, in order."""
-        context, work = self._workers.sparkContext, functools.partial(_sum_group, remote(job))
+    def answers(self, job: RemotePass[Any]) -> list[bytes]:
+        context, work = self._workers.sparkContext, functools.partial(_sum_group, job)
         groups = grouped(self.parts, context.defaultParallelism)
 
-        def ask() -> list[Any]:
-            answers: list[Any] = context.parallelize(groups, len(groups)).map(work).collect()
+        def ask() -> list[bytes]:
+            answers: list[bytes] = context.parallelize(groups, len(groups)).map(work).collect()
             return answers
 
-        return states(remote(job), answer_of("Spark", ask) if groups else [], progress)
+        return answer_of("Spark", ask) if groups else []
 
 
-class SparkFrame:
+placed = SparkParts
+
+
+class SparkFrame(Answered):
     """A DataFrame of Spark, whose partitions executors sum."""
 
-    is_local = False
     rows = None
 
     def __init__(self, frame: Any, empty: Any) -> None:
@@ -50,19 +48,17 @@ class SparkFrame:
         self.empty: Any = empty
 
     def chosen(self, columns: Sequence[str]) -> SparkFrame:
-        """The frame with these columns alone."""
         names = ["`" + name.replace("`", "``") + "`" for name in dict.fromkeys(columns)]
         return SparkFrame(self._frame.select(*names), self.empty)
 
-    def sums(self, job: Pass[S], progress: Progress) -> Iterator[S]:
-        """The states of partitions, in order."""
+    def answers(self, job: RemotePass[Any]) -> list[bytes]:
         names = self._frame.columns
         plain = self._frame.toDF(*(f"c{place}" for place in range(len(names))))  # mapInArrow reads dots as paths
-        query = plain.mapInArrow(_SumPartition(remote(job), names), "number bigint, answer binary")
+        query = plain.mapInArrow(_SumPartition(job, names), "number bigint, answer binary")
         answers = [(row[0], bytes(row[1])) for row in answer_of("Spark", query.collect)]
         if len(dict(answers)) != len(answers):
             raise ValueError("Spark answered twice for one partition: a row would count twice. Fit again.")
-        return states(remote(job), [answer for _, answer in sorted(answers)], progress)
+        return [answer for _, answer in sorted(answers)]
 
 
 @dataclass(frozen=True)
@@ -80,7 +76,7 @@ class _SumPartition:
         assert context is not None
         number = context.partitionId()
         named = (batch.rename_columns(self.names) for batch in batches)
-        part = LazyPart(lambda columns: named, "a partition", identity=f"partition {number}")
+        part = LazyPart(lambda columns: named, f"partition {number}")
         yield RecordBatch.from_pydict({"number": [number], "answer": [sum_part(self.job, part)]})
 
 
@@ -111,8 +107,3 @@ def parts_of(frame: Any, threads: int | None) -> SparkFrame:
         remedy = "Write it to a table, and fit that."
         raise ValueError(sentence("X", "must have the same rows in every pass", "a plan with rand()", remedy))
     return SparkFrame(frame, to_arrow_schema(frame.schema).empty_table())
-
-
-def placed(parts: LocalParts, session: Any) -> SparkParts:
-    """These parts, read by the executors of a session."""
-    return SparkParts(parts.parts, parts.empty, session)
