@@ -11,7 +11,7 @@ import dplr
 import fits as fitting
 from dplr.bounds.scaling import box_prep
 from dplr.ledger.budget import NullLedger
-from dplr.mechanisms.noisy_gd.frame import frame_of, intervals_of
+from dplr.mechanisms.noisy_gd.descent import frame_of, intervals_of
 from dplr.mechanisms.protocol import CLIPS
 from dplr.noise import Source
 from dplr.plots._view import read_model

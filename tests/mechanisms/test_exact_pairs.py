@@ -13,7 +13,6 @@ import pytest
 import dplr
 from dplr.bounds.scaling import box_prep
 from dplr.mechanisms import drawing
-from dplr.mechanisms.noisy_gd import columns, descent
 from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import LOGISTIC, SQUARED
@@ -37,15 +36,9 @@ class History(Source):
     def noisy_cells(self, total, block, cells, _, power=0):
         exponent = math.frexp(block.grid)[1] - 1
         self.units.append(block.units)
-        return np.ldexp(self._kept(total.integers(exponent + power, cells)).astype(np.float64), exponent)
-
-    def noisy(self, block, _, shape, exact):
-        self.units.append(block.units)
-        return self._kept(exact())
-
-    def _kept(self, sums):
-        self.sums.append(sums)
-        return sums if self.first is None else self.first.sums[len(self.sums) - 1]
+        self.sums.append(total.integers(exponent + power, cells))
+        kept = self if self.first is None else self.first
+        return np.ldexp(kept.sums[len(self.sums) - 1].astype(np.float64), exponent)
 
 
 def histories(spec, plan, one, other):
@@ -54,8 +47,6 @@ def histories(spec, plan, one, other):
         with pytest.MonkeyPatch.context() as patch:
             history = History(found[0] if found else None)
             patch.setattr(drawing, "noisy_cells", history.noisy_cells)
-            for steps in (columns, descent):
-                patch.setattr(steps, "noisy", history.noisy)
             spec.run(rows, plan, history)
         found.append(history)
     return found

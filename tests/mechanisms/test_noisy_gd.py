@@ -12,16 +12,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 import dplr
 import fits as fitting
 from dplr._core import go_down
+from dplr._kit.progress import silent
 from dplr.bounds.scaling import ball_prep
 from dplr.ledger.budget import NullLedger
-from dplr.mechanisms.noisy_gd.descent import _clipped_sums, _State
-from dplr.mechanisms.noisy_gd.settings import Descent
+from dplr.mechanisms.noisy_gd.descent import InTheBall, descend
 from dplr.noise import Source
 from dplr.privacy.guarantees import Gaussian, Neighbouring, Poisson
 from dplr.problem.losses import LOGISTIC, SQUARED
 from dplr.problem.problem import Problem
 from dplr.rows import ALL, ArrayRows, chosen
-from dplr.rows.exact import ClippedGradient, Faults, Total, on_coef_grid, stack
+from dplr.rows.exact import ClippedGradient, Faults, Total, on_coef_grid
 from made_rows import make_data, make_prep
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::dplr.PrivacyWarning")
@@ -120,10 +120,8 @@ def test_a_record_moves_the_clipped_sum_by_at_most_the_sensitivity_and_by_nearly
 
     def clipped(vector):
         units = np.rint(np.ldexp(vector, -query.exponent)).astype(np.int64)
-        total = Total(
-            (units >> 32)[np.newaxis], (units & (2**32 - 1))[np.newaxis], query.exponent, Faults(1, 0, 0, (0, 0, 0))
-        )
-        return _clipped_sums(total, planned.settings, release.grid)[0] * release.grid
+        total = Total(units >> 32, units & (2**32 - 1), query.exponent, Faults(1, 0, 0, (0, 0, 0)))
+        return InTheBall(total, planned.settings.radius).integers(round(math.log2(release.grid))) * release.grid
 
     def record():
         direction = rng.normal(size=2)
@@ -150,10 +148,8 @@ def test_flooring_of_a_clipped_sum_is_charged_on_the_finest_grid_too():
     ends = []
     for sign in (1, -1):  # one record on the sphere, or its opposite
         units = np.full(size, sign * 2**37)
-        total = Total(
-            (units >> 32)[np.newaxis], (units & (2**32 - 1))[np.newaxis], exponent, Faults(1, 0, 0, (0,) * (size + 1))
-        )
-        ends.append(_clipped_sums(total, planned.settings, release.grid)[0])
+        total = Total(units >> 32, units & (2**32 - 1), exponent, Faults(1, 0, 0, (0,) * (size + 1)))
+        ends.append(InTheBall(total, planned.settings.radius).integers(exponent))
     squared = sum(int(k) ** 2 for k in ends[0] - ends[1])
     assert squared > (2 * clip / release.grid) ** 2  # it does cost
     assert squared <= (release.sensitivity / release.grid) ** 2
@@ -162,10 +158,9 @@ def test_flooring_of_a_clipped_sum_is_charged_on_the_finest_grid_too():
 def test_clipped_sums_beyond_64_bits_are_whole_numbers_too():
     """Ten million rows that pull one way, without noise: the grid is that of the sums."""
     rows = 10**7
-    walk = Descent(1, 1.0, 0.0, 1.0, 1, 0.0, (0.0,), float(rows), radius=float(rows))
-    total = Total(np.array([[rows * 2**8]]), np.array([[5]]), -40, Faults(rows, 0, 0, (0, 0)))
-    assert _clipped_sums(total, walk, 2.0**-40).tolist() == [[rows * 2**40]]
-    assert _clipped_sums(total, walk, 2.0**-20).tolist() == [[rows * 2**20]]
+    total = Total(np.array([rows * 2**8]), np.array([5]), -40, Faults(rows, 0, 0, (0, 0)))
+    assert InTheBall(total, float(rows)).integers(-40).tolist() == [rows * 2**40]
+    assert InTheBall(total, float(rows)).integers(-20).tolist() == [rows * 2**20]
 
 
 # Poisson batches
@@ -201,7 +196,7 @@ def test_a_fit_on_poisson_batches_learns():
 
 def test_every_model_of_a_step_sums_a_batch_of_its_own():
     """The accountant adds the steps of all models up as if each drew its own."""
-    planned, source, batches = plan(1.0, 1e-5, steps=2, clip=0.5, batch=250), Source(3), []
+    planned, batches = plan(1.0, 1e-5, steps=2, clip=0.5, batch=250), []
 
     class Rows:
         units = N
@@ -214,19 +209,17 @@ def test_every_model_of_a_step_sums_a_batch_of_its_own():
             zeros = np.zeros(query.shape, np.int64)
             return Total(zeros, zeros, query.exponent, Faults(0, 0, 0, ()))
 
-    rows = Rows()
+    rows, source = Rows(), Source(3)
     for _ in range(3):
-        _State(planned, None).total(rows, source)
-    assert len(batches) == 3
-    assert len(set(map(tuple, batches))) == 3
+        descend(rows, planned, source, silent)
+    assert len(batches) == 6
+    assert len(set(map(tuple, batches))) == 6
 
 
 def test_a_fit_on_poisson_batches_without_the_accountant_is_refused_before_any_noise(monkeypatch, entropy):
-    from dplr.mechanisms.noisy_gd import noise as step_noise
     from dplr.privacy import accounting
 
-    for cached in (accounting.poisson_noise_multiplier, step_noise.poisson_gaussian_steps):
-        cached.cache_clear()
+    accounting.poisson_noise_multiplier.cache_clear()
     monkeypatch.setitem(sys.modules, "dp_accounting", None)
     with pytest.raises(ModuleNotFoundError, match=r"\.\[accounting\]"):
         fit(*easy(), batch=100, steps=11)
@@ -367,8 +360,8 @@ def test_every_release_is_the_floored_sum_of_its_rows_plus_its_own_noise(options
     plans = [mechanism.plan(problem, eps, 1e-5) for eps in levels]
     asked, noise, drawn = iter(source.asked), iter(source.noise), iter(source.batches)
     for released, planned in zip(fits, plans, strict=True):
+        release, walk = planned.statement.released["gradients"], planned.settings
         for step in range(6):
-            release, walk = planned.statement.released["gradients"], planned.settings
             if batches:
                 assert next(asked) == (100, walk.rate_units) == (100, round(0.4 * 2**32))
             assert next(asked) * release.grid**2 == pytest.approx(release.scale**2, rel=1e-12)
@@ -377,7 +370,7 @@ def test_every_release_is_the_floored_sum_of_its_rows_plus_its_own_noise(options
             exponent = round(math.log2(release.grid))
             value = total.integers(exponent)
             if walk.radius < math.inf:
-                value = _clipped_sums(stack([total]), walk, release.grid)[0]
+                value = InTheBall(total, walk.radius).integers(exponent)
             gradient = released.released["gradients"][step]
             assert_array_equal(gradient, (value + next(noise)) * release.grid)
             assert_allclose(released.iterates[step + 1], on_coef_grid(coef - 2.0 * gradient / divisor), atol=2**-19)

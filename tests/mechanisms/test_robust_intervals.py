@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import dplr
+from dplr.mechanisms.equations import largest_residual, meat_cells, meat_l1_sensitivity, meat_l2_sensitivity
 from dplr.mechanisms.functional import noise as fm_noise
-from dplr.mechanisms.meat import largest_residual, meat_cells, meat_l1_sensitivity, meat_l2_sensitivity
 from dplr.privacy import calibration
 from dplr.privacy.guarantees import Neighbouring, Pure
 from dplr.problem.cells import second_moments

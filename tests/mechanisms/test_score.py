@@ -11,7 +11,8 @@ from scipy import special
 
 import dplr
 from dplr.inference.intervals import UNBOUNDED, intervals
-from dplr.mechanisms.score import defaults, losses, rounds
+from dplr.mechanisms.score import noise as of_rounds
+from dplr.mechanisms.score import rounds
 from dplr.mechanisms.score.noise import round_at_zero
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.geometry import Geometry
@@ -165,7 +166,7 @@ def test_the_last_point_is_a_function_of_what_was_released_before():
     est, plan = fitted(X, y), planned(2000, 3)
     point = rounds.last_point(plan, est.released_)
     np.testing.assert_array_equal(point * 2**20, np.rint(point * 2**20))
-    assert 0 < np.linalg.norm(point) <= defaults.reach(4)
+    assert 0 < np.linalg.norm(point) <= of_rounds.reach(4)
     others = {name: np.zeros_like(block) for name, block in est.released_.items() if name.startswith("round_3")}
     np.testing.assert_array_equal(rounds.last_point(plan, dict(est.released_) | others), point)
     (reading,) = dplr.ScoreRelease().readings(plan, [est.released_], [])
@@ -180,7 +181,7 @@ def test_points_stay_where_rounds_are_made_whatever_was_released():
     plan = planned(2000, 3)
     part = {name: np.full(block.shape, 1e12) for name, block in plan.released.items()}
     part["round_2_diagonal"] = np.full(4, 1e-3)
-    assert np.linalg.norm(rounds.last_point(plan, part)) <= defaults.reach(4)
+    assert np.linalg.norm(rounds.last_point(plan, part)) <= of_rounds.reach(4)
 
 
 @pytest.mark.parametrize(("relation", "kinds"), list(itertools.product(RELATIONS, ["n2", "n3n", "mn2", "nq", "nde"])))
@@ -201,7 +202,7 @@ def test_derived_cells_are_those_of_the_exact_hessian(relation, kinds, fit_inter
         rows = ArrayRows(X, y, prep)
         released = dplr.ScoreRelease().run(rows, plan, Source(0))
         point = rounds.last_point(plan, released)
-        exact = rows.total(losses.query_of(problem, problem.loss), point)
+        exact = rows.total(rounds.query_of(problem, problem.loss), point)
     q = prep.geometry.n_coefs
     whole = np.triu(exact.integers(-40).astype(float)) * 2.0**-40
     expected = whole[:q, :q] + np.triu(whole[:q, :q], 1).T

@@ -11,7 +11,8 @@ from scipy import special
 
 import dplr
 from declared_units import declared
-from dplr.mechanisms.score import defaults, losses, rounds
+from dplr.mechanisms.score import rounds
+from dplr.mechanisms.score.noise import MEAT_SHARE
 from dplr.privacy.estimand import Estimand
 from dplr.problem.losses import LOGISTIC, POISSON, has_score, huber_residual, poisson, smooth_huber
 
@@ -123,18 +124,18 @@ def test_shares_of_all_steps_add_up_to_one():
     for model, options in (("poisson", {}), ("huber", {}), ("logistic", {"person": "id"}), ("logistic", {})):
         bounds = dplr.Bounds({"a": (0, 1)}, target=TARGETS[model])
         plan = dplr.plan(n_rows=N, bounds=bounds, eps=1.0, delta=1e-6, mechanism="score", model=model, **options)
-        steps = dplr.ScoreRelease()._steps(plan.problem)
+        steps = dplr.ScoreRelease()._parts(plan.problem)
         assert sum(step.share for step in steps) == 1
-        assert steps[-1].share == (defaults.MEAT_SHARE if model != "logistic" or options else Fraction(7, 10))
+        assert steps[-1].share == (MEAT_SHARE if model != "logistic" or options else Fraction(7, 10))
         assert [name for step in steps for name, *_ in step.blocks] == list(plan.released)
 
 
 def test_the_slope_of_a_huber_loss_falls_from_round_to_round_to_its_own():
-    loss = losses.smooth_huber(0.125)
-    widths = [losses.of_round(loss, k, 3).width for k in range(3)]
+    loss = rounds.smooth_huber(0.125)
+    widths = [rounds.of_round(loss, k, 3).width for k in range(3)]
     assert widths == pytest.approx([2.0, 0.5, 0.125])
-    assert losses.of_round(loss, 0, 1).width == 0.125
-    assert losses.of_round(losses.smooth_huber(2.0), 1, 3).width == pytest.approx(2.0)
+    assert rounds.of_round(loss, 0, 1).width == 0.125
+    assert rounds.of_round(rounds.smooth_huber(2.0), 1, 3).width == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize("mean", [0.1, 1.0, 8.0])

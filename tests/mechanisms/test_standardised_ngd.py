@@ -11,9 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 import dplr
 import fits as fitting
 from dplr.ledger.budget import NullLedger
-from dplr.mechanisms.noisy_gd import frame as frame_module
-from dplr.mechanisms.noisy_gd.columns import numeric_columns
-from dplr.mechanisms.noisy_gd.frame import Frame, block_weights, frame_of
+from dplr.mechanisms.noisy_gd import descent
+from dplr.mechanisms.noisy_gd.descent import Frame, frame_of, numeric_columns
 from dplr.noise import Source
 from dplr.privacy import sensitivity
 from dplr.privacy.calibration import continuous_target
@@ -209,10 +208,10 @@ def released_of(problem, means, squares):
     return {"means": np.array(means) * n, "squares": np.array(squares) * n}
 
 
-@pytest.mark.parametrize("power", [0.0, 0.5])
+@pytest.mark.parametrize("power", [0.3, 0.8])
 @pytest.mark.parametrize("kinds", ["n", "nn3", "2n4n", "n29", "m", "mnm2", "p", "nq2", "c", "nde"])
 def test_no_row_leaves_the_unit_ball_in_any_frame_and_the_next_power_of_two_would_let_one(kinds, power, monkeypatch):
-    monkeypatch.setattr(frame_module, "_BLOCK_POWER", power)
+    monkeypatch.setattr(descent, "_KNOTS_POWER", power)
     problem, _ = problem_of(kinds)
     planned, c, rng = spec().plan(problem, 1.0, 1e-5), problem.geometry.half_width, np.random.default_rng(0)
     numeric = numeric_columns(problem.geometry)
@@ -243,7 +242,6 @@ def test_no_row_leaves_the_unit_ball_in_any_frame_and_the_next_power_of_two_woul
 
 def test_columns_of_all_blocks_weigh_the_same():
     problem, _ = problem_of("n29m")
-    assert_array_equal(block_weights(problem.geometry), 1)
     planned, c = spec().plan(problem, 1.0, 1e-5), problem.geometry.half_width
     means = [0.0, *[c / 3] * 2, *[c / 10] * 9, 0.0, c / 4]
     frame = frame_of(released_of(problem, means, [c * c / 9] * 2), planned)
@@ -253,8 +251,15 @@ def test_columns_of_all_blocks_weigh_the_same():
 
 
 def test_shares_of_knots_weigh_more_the_more_knots_there_are():
-    geometry = replace(problem_of("n29m")[0].geometry, blocks=(), hats=((1, 2, 2), (3, 9, 4)))
-    assert_array_equal(block_weights(geometry), [1, *[2**0.3] * 2, *[4**0.3] * 9, 1, 1])
+    problem, _ = problem_of("n29m")
+    curved = replace(problem, geometry=replace(problem.geometry, blocks=(), hats=((1, 2, 2), (3, 9, 4))))
+    c, means = problem.geometry.half_width, [0.0, *[0.1] * 11, 0.0, 0.1]
+    factors = [
+        frame_of(released_of(each, means, [c * c / 9] * 2), spec().plan(each, 1.0, 1e-5)).factors
+        for each in (problem, curved)
+    ]
+    ratios = factors[1] / factors[0]
+    assert_allclose(ratios / ratios[13], [1, *[2**0.3] * 2, *[4**0.3] * 9, 1, 1])
 
 
 def test_standardised_rows_are_centred_and_have_the_mean_square_norm_one():

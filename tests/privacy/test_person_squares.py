@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dplr.mechanisms.meat import meat_l1_sensitivity
+from dplr.mechanisms.equations import meat_l1_sensitivity
 from dplr.privacy import sensitivity
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.unit import Unit

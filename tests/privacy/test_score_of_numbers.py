@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dplr.mechanisms import ScoreRelease
-from dplr.mechanisms.score.losses import smooth
 from dplr.mechanisms.score.noise import RATE_WEIGHT, round_anywhere
+from dplr.mechanisms.score.rounds import smooth
 from dplr.privacy import sensitivity
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.geometry import Geometry

@@ -39,8 +39,8 @@ BROKEN = [
     ("clipped sum, add_remove", 5_000, SENSITIVITY,
      "    return min(records * clip, 2 * radius) + radius * 2.0**-40 + floored",
      "    return records * min(clip, radius)"),
-    ("twenty steps", 5_000, "mechanisms/noisy_gd/noise.py",
-     "root_above(Fraction(steps)) / Fraction(mu)", "1 / Fraction(mu)"),
+    ("twenty steps", 5_000, "mechanisms/composed.py",
+     "root_above(part.times / part.share) / Fraction(mu)", "1 / Fraction(mu)"),
     ("twenty steps", 5_000, SENSITIVITY, "        return records * clip", "        return clip"),
 ]  # fmt: skip
 

@@ -72,7 +72,7 @@ BROKEN = {
         "    meat_change = meat_l1_sensitivity(problem)", "    meat_change = meat_l1_sensitivity(problem) / 30",
     ),
     "squares of scores get a tenth of their noise, gaussian": (
-        "squares of scores, gaussian", 4_000, "mechanisms/meat.py",
+        "squares of scores, gaussian", 4_000, "mechanisms/equations.py",
         "(largest * problem.geometry.row_norm)", "(largest * problem.geometry.row_norm / 10**0.5)",
     ),
     "rows of a person are counted in each block": ("fm", 500, *IN_BLOCKS),

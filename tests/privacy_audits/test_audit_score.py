@@ -28,7 +28,7 @@ def test_neighbours_are_told_apart_by_at_most_eps_and_by_nearly_as_much(name):
 
 SENSITIVITY, ROUNDS, SPEC = "privacy/sensitivity.py", "mechanisms/score/rounds.py", "mechanisms/score/spec.py"
 NUMBERS = "privacy/sensitivity.py"
-NOISE, QUERY = "mechanisms/score/noise.py", "rows/scores_at.py"
+COMPOSED, QUERY = "mechanisms/composed.py", "rows/scores_at.py"
 BROKEN = {
     "a replaced record counts once": (
         "score", SENSITIVITY, "    return 2 * row_norm * math.sqrt(_largest", "    return row_norm * math.sqrt(_largest"
@@ -49,7 +49,7 @@ BROKEN = {
     "squares have a tenth of their noise": (
         "huber, add_remove", SPEC, "meat_l2_sensitivity(problem, most)", "meat_l2_sensitivity(problem, most) / 10"
     ),
-    "squares are not composed": ("huber", SPEC, "Step(1 - rest, meat", "Step(Fraction(100), meat"),
+    "squares are not composed": ("huber", SPEC, "Part(squared, meat", "Part(Fraction(100), meat"),
     "a replaced record counts once, huber": (
         "huber", NUMBERS, "math.sqrt(max(4 * largest**2, largest**2 + bent**2, 2 * bent**2))", "largest"
     ),
@@ -60,7 +60,9 @@ BROKEN = {
     "rates have no curvature": (
         "poisson, add_remove", NUMBERS, "max(most**2, (most - least) ** 2 + bent**2)", "(most / 2)"
     ),
-    "rounds are not composed": ("score", NOISE, "root_above(1 / step.share) / Fraction(mu)", "1 / Fraction(mu)"),
+    "rounds are not composed": (
+        "score", COMPOSED, "root_above(part.times / part.share) / Fraction(mu)", "1 / Fraction(mu)"
+    ),
     "rows of the Hessian are not multiplied": (
         "hessian, add_remove", QUERY, "out.seen, out.outside, multipliers)", "out.seen, out.outside, None)"
     ),

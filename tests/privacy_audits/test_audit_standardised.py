@@ -29,9 +29,9 @@ def test_neighbours_are_told_apart_by_at_most_what_is_stated_and_by_nearly_as_mu
 
 
 SENSITIVITY, DESCENT = "privacy/sensitivity.py", "mechanisms/noisy_gd/descent.py"
-COLUMNS = "mechanisms/noisy_gd/columns.py"
+NOISE = "mechanisms/noisy_gd/noise.py"
 SILENT = 'type("Silent", (), {"gaussian": lambda self, units, size: np.zeros(size, np.int64)})()'
-FROM_ROWS = f"(noisy_columns(total, plan, {SILENT}), plan)"
+FROM_ROWS = f"(noisy_columns(rows, plan, {SILENT}), plan)"
 BROKEN = [
     ("steps", 300, DESCENT,
      "        frame = frame_of(columns, plan)", f"        frame = frame_of{FROM_ROWS}"),
@@ -43,14 +43,14 @@ BROKEN = [
     ("columns, add_remove", 1_500, SENSITIVITY,
      "math.sqrt(2 * numeric + blocks + 1)", "math.sqrt(numeric + blocks)"),
     ("records", 1_500, SENSITIVITY, "math.sqrt(2 * numeric + blocks + 1)", "math.sqrt(2 * numeric + blocks)"),
-    ("records", 1_500, COLUMNS,
-     "        value = noisy(block,", "        value = exact() if name == RECORDS else noisy(block,"),
-    ("columns, curved", 1_500, COLUMNS,
-     "levels = geometry.half_width, [size for _, size, *_ in (*geometry.blocks, *geometry.hats)]",
-     "levels = geometry.half_width, [1 / 2 for _ in (*geometry.blocks, *geometry.hats)]"),
-    ("all", 1_000, "mechanisms/noisy_gd/noise.py",
-     "root_above(steps / (1 - COLUMNS_SHARE)) / Fraction(mu)", "root_above(Fraction(steps, 2)) / Fraction(mu)"),
-    ("all", 1_000, DESCENT, "        clip = self.descent.clip * self.shrink", "        clip = self.descent.clip"),
+    ("records", 1_500, DESCENT, "for name, *_ in column_part(problem).blocks}, plan, source)",
+     "for name, *_ in column_part(problem).blocks}, plan, source)"
+     " | {RECORDS: total.integers(-40, cells[RECORDS]) * 2.0**-40}"),
+    ("columns, curved", 1_500, NOISE, "levels = [size for _, size, *_ in (*geometry.blocks, *geometry.hats)]",
+     "levels = [1 / 2 for _ in (*geometry.blocks, *geometry.hats)]"),
+    ("all", 1_000, NOISE, "    share = 1 - COLUMNS_SHARE if descent.standardised else Fraction(1)",
+     "    share = Fraction(2)"),
+    ("all", 1_000, DESCENT, "geometry.intercept > 0, walk.clip * shrink)", "geometry.intercept > 0, walk.clip)"),
 ]  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.warnings import DataWarning, warn
-from dplr.mechanisms.meat import largest_residual
+from dplr.mechanisms.equations import largest_residual
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
 from dplr.rows.exact import Total, on_coef_grid

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from dplr._kit.validation import sentence
+from dplr.mechanisms.equations import MEAT, MEAT_BLOCKS, meat_l1_sensitivity, meat_l2_sensitivity, meat_words
 from dplr.mechanisms.functional.moments import SQUARE, best_weight, linear_blocks, square_l2_weight, square_weight
-from dplr.mechanisms.meat import MEAT, MEAT_BLOCKS, meat_l1_sensitivity, meat_l2_sensitivity, meat_words
 from dplr.privacy import calibration, sensitivity
 from dplr.privacy.guarantees import Gaussian, Pure
 from dplr.privacy.law import Law

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dplr.inference.reading import Reading
 from dplr.inference.sampling import classical_sampling, robust_sampling
+from dplr.mechanisms.equations import largest_residual, meat_cells, meat_matrix
 from dplr.mechanisms.functional.moments import (
     SQUARE,
     blocks,
@@ -17,7 +18,6 @@ from dplr.mechanisms.functional.moments import (
     moment_matrix,
     one_class,
 )
-from dplr.mechanisms.meat import largest_residual, meat_cells, meat_matrix
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.law import Law
 from dplr.problem.plan import Plan

@@ -14,12 +14,12 @@ from dplr._kit.progress import Track, silent
 from dplr._kit.validation import check_choice, check_list, real_number, sentence
 from dplr.inference.reading import Reading
 from dplr.mechanisms.drawing import kept_total, noisy_blocks
+from dplr.mechanisms.equations import meat_cells
 from dplr.mechanisms.functional import ABOUT
 from dplr.mechanisms.functional import moments as layout
 from dplr.mechanisms.functional.moments import SQUARE, moment_matrix, one_class
 from dplr.mechanisms.functional.noise import diagonal_deviation, gaussian_release, gradient_noise, laplace_release
 from dplr.mechanisms.functional.readings import missing_for_equation, missing_for_intervals, readings, units_of
-from dplr.mechanisms.meat import meat_cells
 from dplr.mechanisms.protocol import AIMS, NOISES, RANGES, Description, NoisyMoments, Refitting, Tabled, class_block
 from dplr.mechanisms.squares import check_persons, residuals_of, squares_at, warn_of_persons
 from dplr.noise import Source

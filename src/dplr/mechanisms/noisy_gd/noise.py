@@ -1,160 +1,239 @@
-"""From eps, delta and a number of steps to the integer noise of each step. Proofs: accounting.md."""
+"""Settings, noise and cost of a descent: functions of public facts. Proofs: noisy_gd.md, accounting.md."""
 
 from __future__ import annotations
 
-import functools
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
 from scipy import special
 
 from dplr._kit.validation import sentence
+from dplr.mechanisms.composed import Part, composed
+from dplr.mechanisms.noisy_gd import ABOUT
+from dplr.privacy import sensitivity
 from dplr.privacy.accounting import poisson_noise_multiplier
 from dplr.privacy.calibration import (
     GAUSSIAN_BITS,
     MOST_GAUSSIAN_NUMBERS,
     RATE_UNITS,
-    SUM_EXPONENT,
-    GaussianBlock,
     continuous_delta,
     continuous_target,
-    gaussian_blocks,
-    root_above,
 )
 from dplr.privacy.gaussian import gaussian_eps, gaussian_mu
-from dplr.privacy.guarantees import Neighbouring
+from dplr.privacy.guarantees import Gaussian, Neighbouring, Poisson, Pure
+from dplr.privacy.statement import Release
+from dplr.problem.plan import Settings
+from dplr.problem.problem import Problem
 
+BLOCK = ABOUT.steps_in
+MEANS, SQUARES, RECORDS = "means", "squares", "records"
 # Share of mu^2 for the sums of columns where rows are standardised, chosen by measurement.
 COLUMNS_SHARE = Fraction(1, 10)
 _STEPS_REMEDY = "Use fewer steps, or a larger eps or delta."
+# Defaults: noisy_gd.md, section 5.
+_FEWEST_STEPS, _MOST_STEPS = 100, 400
+# Share of the largest learning rate at which momentum is proved stable.
+_STABLE_SHARE = 0.63
+# Shares of the row norm: below the first, rows of unit norm would be clipped at the start; beyond the last none is.
+_SMALLEST_CLIP_LABELS, _SMALLEST_CLIP_NUMBERS, _LARGEST_CLIP = 0.45, 0.11, 2.0
+_CLIP_SCALE_LABELS, _CLIP_SCALE_NUMBERS = 0.02, 0.025
+# Factor of the reach of regression, whose margins lie in about [-1, 1]; those of a classifier are much larger.
+_REGRESSION_REACH = 0.2
+_WARM_REACH = 1 / 3
+# Factor of the horizon on standardised rows, whose noise is larger in directions that matter less.
+_STANDARDISED_HORIZON = 0.7
+_LARGEST_BLUR = 1.0
 
 
-def _check_numbers(steps: int, size: int) -> int:
-    """How many integers all steps release together."""
-    if steps * size > MOST_GAUSSIAN_NUMBERS:
+@dataclass(frozen=True, slots=True)
+class Descent(Settings):
+    """The settings of noisy gradient descent.
+
+    Attributes
+    ----------
+    learning_rate : of the mean objective of the scaled problem; a direction keeps all of it in the long run.
+    momentum : how much of the last step's direction stays.
+    clip : largest norm of one row's gradient.
+    tail : how many of the last iterates are averaged; 1 for the last one alone.
+    l2 : ridge of the mean objective.
+    start : (q,) first iterate.
+    rows : what a sum is divided by: a public guess of its rows' weights, of a Poisson batch as many as are expected.
+    rate_units : a unit, with all of its rows, enters a sum with this probability, in units of 2^-32.
+    radius : where the sum itself is clipped, its largest norm; inf for no such clip.
+    standardised : whether rows are centred and rescaled first, by sums that are released; rate and clip are then those
+        of the standardised problem.
+    """
+
+    steps: int
+    learning_rate: float
+    momentum: float
+    clip: float
+    tail: int
+    l2: float
+    start: tuple[float, ...]
+    rows: float
+    rate_units: int = RATE_UNITS
+    radius: float = math.inf
+    standardised: bool = False
+
+    @property
+    def rate(self) -> float:
+        return self.rate_units / RATE_UNITS
+
+    @property
+    def samples_rows(self) -> bool:
+        return self.rate_units != RATE_UNITS
+
+    @property
+    def line(self) -> tuple[str, str]:
+        rows = f"Poisson batches of {self.rows:.6g} rows expected" if self.samples_rows else "all rows"
+        rows += ", standardised" if self.standardised else ""
+        return "descent", (
+            f"{self.steps} steps of rate {self.learning_rate:.6g} over {rows}, "
+            f"momentum {self.momentum:.6g}, clip {self.clip:.6g}, the last {self.tail} averaged"
+        )
+
+    @property
+    def calibration(self) -> str:
+        """The steps, batches and clipping of a statement, in words."""
+        batch = f"Poisson batches of rate {self.rate:.6g}" if self.samples_rows else "all rows"
+        clipped = f"the sum clipped to {self.radius:.6g}"
+        if math.isinf(self.radius):
+            clipped = f"each row's gradient clipped to {self.clip:.6g}"
+        return f"{self.steps} sums over {batch}, {clipped}"
+
+
+def reach(size: int) -> float:
+    """A public guess of the norm of good coefficients in the scaled problem."""
+    return min(16.0, 2 * math.sqrt(size))
+
+
+def defaults(
+    problem: Problem, noise_per_clip: float, warm: bool, momentum: float, steps: int | None, clip: float | None,
+    standardised: bool,
+) -> tuple[int, float, float]:  # fmt: skip
+    """Steps, learning rate and clip; arguments that are not None are kept.
+
+    `noise_per_clip` is the expected norm of the noise in a mean gradient if one step spent all, for a clip of 1; `warm`
+    is whether the descent starts at public coefficients.
+    """
+    loss, row_norm, size = problem.loss, problem.geometry.row_norm, problem.geometry.n_coefs
+    if clip is None:
+        smallest, scale = _SMALLEST_CLIP_NUMBERS, _CLIP_SCALE_NUMBERS
+        if loss.classification:
+            smallest, scale = _SMALLEST_CLIP_LABELS, _CLIP_SCALE_LABELS
+        balanced = scale / math.sqrt(noise_per_clip) if noise_per_clip else math.inf
+        clip = row_norm * min(max(smallest, balanced), loss.lipschitz, _LARGEST_CLIP)
+    closeness = _WARM_REACH if warm else 1.0
+    distance = reach(size) * closeness * (1.0 if loss.classification else _REGRESSION_REACH)
+    noise = clip * noise_per_clip
+    # The ridge that balances the noise, plus one that counts only where the noise exceeds the data.
+    ridge = noise / distance + noise**2 / (2 * closeness**2)
+    # A rate at which momentum is surely stable: (1 - m) rate curvature < 2 (1 + m) is.
+    largest = _STABLE_SHARE * 2 * (1 + momentum) / ((1 - momentum) * loss.smoothness * row_norm**2)
+    horizon = (_STANDARDISED_HORIZON if standardised else 1.0) / ridge if ridge > 0 else math.inf
+    if steps is None:
+        steps = math.ceil(min(max(horizon / largest, _FEWEST_STEPS), _MOST_STEPS))
+    return steps, min(horizon / steps, largest), clip
+
+
+def column_part(problem: Problem) -> Part:
+    """Sums of the columns, of squared numbers over the half-width, and of records, where they are private, times it.
+
+    Proof: noisy_gd.md, lemma 1. There are no squares where there are no numbers.
+    """
+    geometry, c = problem.geometry, problem.geometry.half_width
+    assert c is not None
+    levels = [size for _, size, *_ in (*geometry.blocks, *geometry.hats)]
+    # A block of numbers of which at most one is not 0 moves the sums no further than one number.
+    numeric = len(geometry.numbers) - sum(size - 1 for _, size in geometry.shared)
+    if problem.neighbouring is Neighbouring.REPLACE_ONE:
+        moved = sensitivity.columns_replace_one(numeric, levels, c)
+    else:
+        moved = sensitivity.columns_add_remove(numeric, len(levels), c)
+    blocks: list[tuple[str, tuple[int, ...], float]] = [(MEANS, (geometry.d,), 1.0)]
+    if geometry.numbers:
+        blocks.append((SQUARES, (len(geometry.numbers),), 1 / c))
+    if problem.counts_units:
+        blocks.append((RECORDS, (1,), c))
+    return Part(COLUMNS_SHARE, moved, tuple(blocks), remedy="Use standardise='off'.")
+
+
+def pays(problem: Problem, eps: float, delta: float) -> bool:
+    """Whether standardising rows that can be standardised is worth its share of the budget.
+
+    Beyond a noise of one half-width of the bounds the released means say nothing. A regression from good public
+    coefficients loses up to 0.6 %.
+    """
+    if not problem.loss.classification and problem.w0 is not None:
+        return False
+    if math.isinf(eps):
+        return True
+    if delta == 0 or problem.n_rows is None or problem.geometry.half_width is None:
+        return False
+    noise = column_part(problem).sensitivity / gaussian_mu(eps, delta) / math.sqrt(COLUMNS_SHARE)
+    return noise / problem.n_rows / problem.geometry.half_width <= _LARGEST_BLUR
+
+
+class Cost(NamedTuple):
+    """The released blocks with their noise, what all of them cost, and where that is proved."""
+
+    eps: float
+    guarantee: Pure | Gaussian | Poisson
+    released: Mapping[str, Release]
+    theorem: str
+    remark: str = ""
+
+
+def cost_of(problem: Problem, descent: Descent, exponent: int, eps: float, delta: float, per_step: bool) -> Cost:
+    """Noise of every step and guarantee of all of them; exact sums are multiples of two to the power `exponent`.
+
+    `per_step`: every step has noise for (eps, delta) of its own.
+    """
+    size, records, steps = problem.geometry.n_coefs, problem.neighbouring.records_changed, descent.steps
+    if descent.samples_rows and math.isfinite(eps):
+        records = 1  # the accountant knows that a replaced one changes two sums (accounting.md, theorem 5)
+    moved = sensitivity.clipped_sum(records, descent.clip, descent.radius, size, exponent)
+    share = 1 - COLUMNS_SHARE if descent.standardised else Fraction(1)
+    remedy = "Use a smaller eps, or another clip."
+    gradients = Part(share, moved, ((BLOCK, (steps, size), 1.0),), exponent, steps, remedy)
+    if math.isfinite(eps) and gradients.numbers > MOST_GAUSSIAN_NUMBERS:
         rule = f"must be at most {MOST_GAUSSIAN_NUMBERS // size} to release {size} numbers per step"
         raise ValueError(sentence("steps", rule, steps, "Use fewer steps or fewer features."))
-    return steps * size
+    if math.isfinite(eps) and per_step:
+        return _as_printed(problem, descent, gradients, eps, delta)
+    if math.isfinite(eps) and descent.samples_rows:
+        target = continuous_target(eps, delta, gradients.numbers, _STEPS_REMEDY)
+        multiplier = poisson_noise_multiplier(descent.rate, steps, *target, problem.neighbouring)
+        guarantee = Poisson(descent.rate, multiplier, steps)
+        return Cost(eps, guarantee, gradients.noisy(Fraction(multiplier), eps), "theorem 2")
+    parts = (column_part(problem), gradients) if descent.standardised else (gradients,)
+    released, together = composed(parts, eps, delta, _STEPS_REMEDY)
+    if math.isinf(eps):
+        return Cost(eps, together, released, "section 1", "; no noise: eps = inf")
+    if descent.standardised:
+        share_words = f"{float(COLUMNS_SHARE):.0%} of mu^2"
+        remark = f"; rows centred and rescaled by sums of the columns, released before for {share_words}"
+        return Cost(eps, together, released, "theorem 3", remark)
+    return Cost(eps, together, released, "theorem 1")
 
 
-def _step_block(
-    sensitivity: float, ratio: Fraction, size: int, eps: float, sum_exponent: int
-) -> tuple[float, GaussianBlock]:
-    noise = gaussian_blocks(sensitivity, ratio, (1.0,), (size,), sum_exponent)
-    if noise is None:
-        remedy = "Use a smaller eps, or another clip."
-        raise ValueError(sentence("eps", "is out of the range of the Gaussian noise", eps, remedy))
-    charged, (block,) = noise
-    return charged, block
+def _as_printed(problem: Problem, descent: Descent, gradients: Part, eps: float, delta: float) -> Cost:
+    """Every step with the classical noise for (eps, delta) of its own, as HHA23's equations have it, and its cost.
 
-
-@functools.lru_cache(maxsize=256)
-def discrete_gaussian_steps(
-    sensitivity: float, eps: float, delta: float, steps: int, size: int, sum_exponent: int = SUM_EXPONENT
-) -> tuple[float, float, GaussianBlock]:
-    """Variance that makes `steps` adaptive releases of `size` integers each (eps, delta)-DP together.
-
-    `sensitivity` bounds the L2 norm of the change of each release, whatever was released before. Flooring to the grid g
-    adds at most sqrt(size) g (nothing where g is 2^sum_exponent, the spacing of the sums), and mu of the steps adds in
-    squares, so the standard deviation is sqrt(steps) * charged / mu (accounting.md, theorem 4).
-
-    Raises ValueError as `discrete_gaussian`.
-
-    Returns
-    -------
-    The charged sensitivity of one step (rounded up), mu of all steps together, and the block of one step.
-    """
-    numbers = _check_numbers(steps, size)
-    mu = gaussian_mu(*continuous_target(eps, delta, numbers, _STEPS_REMEDY))
-    charged, block = _step_block(sensitivity, root_above(Fraction(steps)) / Fraction(mu), size, eps, sum_exponent)
-    return charged, mu, block
-
-
-class Columns(NamedTuple):
-    """The release before the steps: joint L2 sensitivity, and weights and sizes of its blocks."""
-
-    sensitivity: float
-    weights: tuple[float, ...]
-    sizes: tuple[int, ...]
-
-
-class StandardisedSteps(NamedTuple):
-    """mu of all releases together; charged sensitivities (rounded up) and blocks of the columns and of one step."""
-
-    mu: float
-    charged_columns: float
-    columns: tuple[GaussianBlock, ...]
-    charged_step: float
-    step: GaussianBlock
-
-
-@functools.lru_cache(maxsize=256)
-def standardised_gaussian_steps(
-    columns: Columns, sensitivity: float, eps: float, delta: float, steps: int, size: int,
-    sum_exponent: int = SUM_EXPONENT,
-) -> StandardisedSteps:  # fmt: skip
-    """As `discrete_gaussian_steps`, after a release of columns that takes `COLUMNS_SHARE` of mu^2.
-
-    Squares of mu add up, and the draws of both count together (noisy_gd.md, theorem 3).
-    """
-    numbers = _check_numbers(steps, size) + sum(columns.sizes)
-    mu = gaussian_mu(*continuous_target(eps, delta, numbers, _STEPS_REMEDY))
-    of_columns = root_above(1 / COLUMNS_SHARE) / Fraction(mu)
-    of_step = root_above(steps / (1 - COLUMNS_SHARE)) / Fraction(mu)
-    noise = gaussian_blocks(columns.sensitivity, of_columns, columns.weights, columns.sizes, SUM_EXPONENT)
-    if noise is None:
-        raise ValueError(sentence("eps", "is out of the range of the Gaussian noise", eps, "Use standardise='off'."))
-    return StandardisedSteps(mu, *noise, *_step_block(sensitivity, of_step, size, eps, sum_exponent))
-
-
-@functools.lru_cache(maxsize=256)
-def poisson_gaussian_steps(
-    clip: float,
-    rate_units: int,
-    eps: float,
-    delta: float,
-    steps: int,
-    size: int,
-    neighbouring: Neighbouring,
-    sum_exponent: int = SUM_EXPONENT,
-) -> tuple[float, float, GaussianBlock]:
-    """As `discrete_gaussian_steps`, where each step sums a batch that a record joins with rate_units / 2^32.
-
-    `clip` bounds the L2 norm of what one record adds to a sum, under both relations: the accountant knows that a
-    replaced record changes two of them (accounting.md, theorem 5).
-
-    Raises ValueError as `discrete_gaussian`, and ModuleNotFoundError without dp-accounting.
-
-    Returns
-    -------
-    The charged clip (rounded up), the noise multiplier (standard deviation over charged clip), the block of one step.
-    """
-    numbers = _check_numbers(steps, size)
-    target = continuous_target(eps, delta, numbers, _STEPS_REMEDY)
-    multiplier = poisson_noise_multiplier(rate_units / RATE_UNITS, steps, *target, neighbouring)
-    charged, block = _step_block(clip, Fraction(multiplier), size, eps, sum_exponent)
-    return charged, multiplier, block
-
-
-def steps_of_deviation(
-    sensitivity: float, deviation: float, eps: float, delta: float, steps: int, size: int, sum_exponent: int
-) -> tuple[float, float, GaussianBlock, float]:
-    """The cost of `steps` releases with noise of at least `deviation` for that sensitivity.
-
-    By accounting.md, lemma 3, with continuous noise of mu = sqrt(steps) * charged / deviation: delta is met at eps =
+    They calibrate to 2C/n, C the clip: right for a mean of clipped gradients, n times too little for a sum of them. By
+    accounting.md, lemma 3, with continuous noise of mu = sqrt(steps) * charged / deviation: delta is met at eps =
     gaussian_eps(mu, delta') + eta, delta' what `continuous_delta` leaves.
-
-    Raises ValueError as `discrete_gaussian_steps`; `eps` is what was asked for, for the message.
-
-    Returns
-    -------
-    The charged sensitivity of one step, mu of all steps, the block of one step, and eps of all steps at delta.
     """
-    numbers = _check_numbers(steps, size)
-    ratio = Fraction(deviation) / Fraction(sensitivity)
-    charged, block = _step_block(sensitivity, ratio, size, eps, sum_exponent)
-    mu = math.sqrt(steps) * charged / block.scale * (1 + 2.0**-40)
+    assert problem.n_rows is not None
+    records, numbers = problem.neighbouring.records_changed, gradients.numbers
+    printed = records * (descent.clip if math.isinf(descent.radius) else descent.radius / problem.n_rows)
+    deviation = printed * math.sqrt(2 * math.log(1.25 / delta)) / eps
+    released = gradients.noisy(Fraction(deviation) / Fraction(gradients.sensitivity), eps)
+    mu = math.sqrt(descent.steps) * released[BLOCK].sensitivity / released[BLOCK].scale * (1 + 2.0**-40)
     continuous = gaussian_eps(mu, continuous_delta(delta, numbers))
     # So far out that 2 N e^eps Phi(-t) <= delta 5e-7, as `continuous_target` has it.
     t = 12.0
@@ -163,4 +242,6 @@ def steps_of_deviation(
     eta = numbers * (1 + t * t) / (24 * 4.0**GAUSSIAN_BITS)
     if eta > 1:
         raise ValueError(sentence("delta", "is out of the range of the Gaussian noise", delta, _STEPS_REMEDY))
-    return charged, mu, block, continuous + eta
+    real = continuous + eta
+    remark = f"; HHA23 as printed: noise for eps = {eps:g} in each step, which is eps = {real:.6g} for all of them"
+    return Cost(real, Gaussian(mu), released, "section 6", remark)

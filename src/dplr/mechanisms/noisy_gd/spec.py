@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,21 +17,23 @@ from dplr._core import CLIPPED
 from dplr._kit.progress import Track, silent
 from dplr._kit.validation import check_choice, check_count, check_positive, real_number, sentence
 from dplr.mechanisms.noisy_gd import ABOUT
-from dplr.mechanisms.noisy_gd import noise as step_noise
-from dplr.mechanisms.noisy_gd.columns import MEANS, column_release, column_sizes, exact_blocks
-from dplr.mechanisms.noisy_gd.defaults import MOMENTUM, TAIL, defaults, link_of, pays, reach
-from dplr.mechanisms.noisy_gd.descent import BLOCK, descend
-from dplr.mechanisms.noisy_gd.frame import clips, intervals_of
-from dplr.mechanisms.noisy_gd.settings import Descent
+from dplr.mechanisms.noisy_gd.descent import clips, descend, intervals_of
+from dplr.mechanisms.noisy_gd.noise import (
+    BLOCK,
+    COLUMNS_SHARE,
+    MEANS,
+    Descent,
+    column_part,
+    cost_of,
+    defaults,
+    pays,
+    reach,
+)
 from dplr.mechanisms.protocol import CLIPS, RANGES, Description, Intervals, Mechanism, Shape, instead
 from dplr.noise import Source
-from dplr.privacy import sensitivity
-from dplr.privacy.calibration import RATE_UNITS, GaussianBlock
+from dplr.privacy.calibration import RATE_UNITS
 from dplr.privacy.gaussian import gaussian_mu
-from dplr.privacy.guarantees import Gaussian, Poisson, Pure
-from dplr.privacy.law import Law
-from dplr.privacy.statement import Release
-from dplr.problem.link import LOGIT, Link
+from dplr.problem.link import LOGIT, Link, clipped_link, link_share
 from dplr.problem.losses import Loss, model_of, models_with
 from dplr.problem.outlook import GradientNoise
 from dplr.problem.plan import Plan
@@ -40,9 +42,22 @@ from dplr.rows import Rows
 from dplr.rows.exact import LARGEST_COEF, ClippedGradient
 from dplr.rows.losses import LossGradient
 
+# Share of the iterates, the last ones, that are averaged.
+_TAIL = 0.25
 _SMALLEST_CLIP, _LARGEST_CLIP = 2.0**-20, 2.0**20
 # No released sum over its number of rows is larger, and a longer move might overflow.
 _LARGEST_MEAN, _LARGEST_MOVE = 2.0**100, 2.0**1000
+# Rows times eps at which half of the link is that of clipped slopes (link.md, section 3).
+_HALFWAY = 500.0
+_WIDEST = 1 - 2.0**-53
+_WORDS = {
+    "averaging": ("last", "tail"),
+    "init": ("public", "zero"),
+    "standardise": ("auto", "on", "off"),
+    "clipping": ("example", "aggregate"),
+    "composition": ("exact", "per-step"),
+    "ranges": RANGES,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +133,7 @@ class NoisyGradientDescent(Mechanism):
     steps: int | None = None
     learning_rate: float | None = None
     clip: float | None = None
-    momentum: float = MOMENTUM
+    momentum: float = 0.9
     averaging: str = "tail"
     batch: int | str = "full"
     init: str = "public"
@@ -128,7 +143,6 @@ class NoisyGradientDescent(Mechanism):
     ranges: str = "auto"
 
     def __post_init__(self) -> None:
-        """Check the options."""
         if self.steps is not None:
             object.__setattr__(self, "steps", check_count("steps", self.steps))  # a NumPy integer would overflow
         for name in ("learning_rate", "clip"):
@@ -139,16 +153,12 @@ class NoisyGradientDescent(Mechanism):
         object.__setattr__(self, "momentum", real_number("momentum", self.momentum))
         if not 0 <= self.momentum < 1:
             raise ValueError(sentence("momentum", "must be at least 0 and below 1", self.momentum))
-        check_choice("averaging", self.averaging, ("last", "tail"))
         if isinstance(self.batch, str):
             check_choice("batch", self.batch, ("full",))
         else:
             check_count("batch", self.batch)
-        check_choice("init", self.init, ("public", "zero"))
-        check_choice("standardise", self.standardise, ("auto", "on", "off"))
-        check_choice("clipping", self.clipping, ("example", "aggregate"))
-        check_choice("composition", self.composition, ("exact", "per-step"))
-        check_choice("ranges", self.ranges, RANGES)
+        for name, words in _WORDS.items():
+            check_choice(name, getattr(self, name), words)
         if self.batch != "full" and self._printed:
             rule = "must be 'full' with clipping='aggregate' or composition='per-step'"
             raise ValueError(sentence("batch", rule, self.batch, "HHA23 sums over all rows."))
@@ -160,129 +170,136 @@ class NoisyGradientDescent(Mechanism):
     def _printed(self) -> bool:
         return (self.clipping, self.composition) != ("example", "exact")
 
-    def plan(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> Plan:
-        """Fix steps, clip, noise and the statement from public facts."""
-        self._check_delta(eps, delta)
-        self.check(problem)
-        descent = self._descent(problem, eps, delta)
-        cost = _cost(self, problem, descent, eps, delta)
-        statement = self.promise(
-            problem,
-            cost.eps,
-            delta,
-            cost.guarantee,
-            cost.released,
-            f"{descent.calibration}{cost.remark}",
-            f"Abadi et al. 2016; dplr noisy_gd.md, {cost.theorem}",
-            problem.loss.estimand.clipped,
-            (*problem.assumptions, CLIPS) if clips(problem, cost.released) else None,
-        )
-        return Plan(self, problem, statement, descent)
-
-    def _check_delta(self, eps: float, delta: float) -> None:
-        if delta == 0 and math.isfinite(eps):
-            remedy = 'Gaussian noise has no pure guarantee: use 1e-6, say, or mechanism "fm", "output" or "objective".'
-            raise ValueError(sentence("delta", 'must be positive with mechanism="ngd"', delta, remedy))
+    @property
+    def keeps_eps(self) -> bool:
+        return self.composition == "exact"
 
     def check(self, problem: Problem) -> None:
-        """Refuse what no theorem here covers, and losses that the kernel of clipped gradients does not have."""
-        if not _clipped(problem.loss):
+        loss, n_rows = problem.loss, problem.n_rows
+        if not _clipped(loss):
             rule = f'must be {models_with(_clipped)} with mechanism="ngd"'
-            remedy = f"Gradients of its loss, {problem.loss.label}, are not clipped here."
-            raise ValueError(sentence("model", rule, model_of(problem.loss), remedy))
-        if problem.n_rows is None:
+            remedy = f"Gradients of its loss, {loss.label}, are not clipped here."
+            raise ValueError(sentence("model", rule, model_of(loss), remedy))
+        if n_rows is None:
             remedy = "Declare a public reference: sums are divided by it."
             raise ValueError(sentence("n_rows", 'is required with mechanism="ngd" under add_remove', None, remedy))
-        if self.batch != "full" and int(self.batch) > problem.n_rows:
+        if self.batch != "full" and int(self.batch) > n_rows:
             counted = "rows" if problem.unit.person is None else "persons"
-            raise ValueError(
-                sentence("batch", f"must be at most the number of {counted}, {problem.n_rows}", self.batch)
-            )
-        if self.clipping == "aggregate" and math.isinf(problem.loss.lipschitz):
-            remedy = "Clip each row's gradient: clipping='example'."
-            raise ValueError(
-                sentence("clipping", "must be 'example' where one row's gradient is unbounded", "aggregate", remedy)
-            )
+            raise ValueError(sentence("batch", f"must be at most the number of {counted}, {n_rows}", self.batch))
+        if self.clipping == "aggregate" and math.isinf(loss.lipschitz):
+            rule, remedy = "must be 'example' where one row's gradient is unbounded", "Clip each row's gradient: "
+            raise ValueError(sentence("clipping", rule, "aggregate", f"{remedy}clipping='example'."))
         if self.standardise == "on" and (lacking := _lacking(problem)):
-            raise ValueError(sentence("standardise", f"must be 'auto' or 'off' {lacking.where}", "on", lacking.remedy))
+            where, remedy = lacking
+            raise ValueError(sentence("standardise", f"must be 'auto' or 'off' {where}", "on", remedy))
 
     def standardises(self, problem: Problem, eps: float, delta: float) -> bool:
         """Whether rows of this problem are standardised. Private."""
         if self.standardise != "auto":
             return self.standardise == "on"
         able = self.batch == "full" and not self._printed and _lacking(problem) is None
-        return able and pays(problem, _blur(problem, eps, delta))
+        return able and pays(problem, eps, delta)
 
-    def blocks(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> dict[str, Shape]:
-        """Return the sums of the columns, if there are any, and of all steps, whose number may be a default."""
-        steps: dict[str, Shape] = {BLOCK: (self.steps, problem.geometry.n_coefs)}
-        return column_sizes(problem) | steps if self.standardises(problem, eps, delta) else steps
-
-    def intervals_of(self, plan: Plan, part: Mapping[str, NDArray[np.float64]]) -> Intervals | None:
-        """Ranges made of the sums of the columns, to which rows were clipped before the steps."""
-        return intervals_of(part, plan)
-
-    def lacks_intervals(self, plan: Plan) -> str:
-        """The reason why there are no intervals: clipped gradients are zero at other coefficients, unknown how far."""
-        return f"it clips gradients, so its coefficients are not those of the loss{instead(plan)}"
-
-    def gradient_noise(self, plan: Plan) -> GradientNoise:
-        """The gradient noise of the mean of all steps."""
-        block, problem = plan.statement.released[BLOCK], plan.problem
-        records = problem.neighbouring.records_changed if self.batch == "full" else 1  # a batch is charged for one
-        clip = block.sensitivity / (records * problem.geometry.row_norm)
-        return GradientNoise(block.deviation / math.sqrt(block.shape[0]), clip)
-
-    def link(self, plan: Plan) -> Link:
-        """The link of the logistic loss with clipped slopes, and the logistic link where there are few rows."""
-        if plan.problem.loss.name != "logistic" or self.clipping == "aggregate":
-            return LOGIT
-        return link_of(plan, self.batch == "full", MEANS in plan.statement.released)
-
-    @property
-    def keeps_eps(self) -> bool:
-        """Whether all steps together cost eps: with composition="per-step" they cost more."""
-        return self.composition == "exact"
-
-    def run(self, rows: Rows, plan: Plan, source: Source, track: Track = silent) -> dict[str, NDArray[np.float64]]:
-        """Refuse faulty rows; then sum, add noise and step, as often as planned."""
-        problem = plan.problem
-        query = LossGradient(problem.loss, problem.geometry.d, problem.geometry.intercept > 0)
-        rows.total(query, np.zeros(query.shape))
-        return descend(rows, plan, source, track)
+    def plan(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> Plan:
+        if delta == 0 and math.isfinite(eps):
+            remedy = 'Gaussian noise has no pure guarantee: use 1e-6, say, or mechanism "fm", "output" or "objective".'
+            raise ValueError(sentence("delta", 'must be positive with mechanism="ngd"', delta, remedy))
+        self.check(problem)
+        descent, geometry = self._descent(problem, eps, delta), problem.geometry
+        query = ClippedGradient(problem.loss, geometry.d, geometry.intercept > 0, descent.clip)
+        cost = cost_of(problem, descent, query.exponent, eps, delta, self.composition == "per-step")
+        named, source = f"{descent.calibration}{cost.remark}", f"Abadi et al. 2016; dplr noisy_gd.md, {cost.theorem}"
+        facts, kind = problem.assumptions, problem.loss.estimand.clipped
+        if clips(problem, cost.released):
+            facts = (*facts, CLIPS)
+        statement = self.promise(problem, cost.eps, delta, cost.guarantee, cost.released, named, source, kind, facts)
+        return Plan(self, problem, statement, descent)
 
     def _descent(self, problem: Problem, eps: float, delta: float) -> Descent:
         """Every number of the descent: the user's, or a function of public facts."""
-        total = problem.reference_total
-        assert problem.n_rows is not None
+        n_rows, total, size = problem.n_rows, problem.reference_total, problem.geometry.n_coefs
+        assert n_rows is not None
         assert total is not None
-        size, norm = problem.geometry.n_coefs, problem.geometry.row_norm
         mu = math.inf if math.isinf(eps) else gaussian_mu(eps, delta)
         per_clip = problem.neighbouring.records_changed * math.sqrt(size) / (total * mu)
-        started = problem.w0 if self.init == "public" else None
-        standardised = self.standardises(problem, eps, delta)
+        standardised, started = self.standardises(problem, eps, delta), problem.w0 if self.init == "public" else None
         if standardised:  # the steps have the remaining share of mu^2
-            per_clip /= math.sqrt(1 - step_noise.COLUMNS_SHARE)
+            per_clip /= math.sqrt(1 - COLUMNS_SHARE)
         warm = started is not None
-        settings = defaults(
-            problem.loss, norm, size, per_clip, warm, self.momentum, self.steps, self.clip, standardised=standardised
-        )
-        rate_units = RATE_UNITS if self.batch == "full" else _rate(int(self.batch), problem.n_rows)
+        steps, rate, clip = defaults(problem, per_clip, warm, self.momentum, self.steps, self.clip, standardised)
+        rate_units = RATE_UNITS
+        if self.batch != "full":
+            rate_units = max(1, round(int(self.batch) / n_rows * RATE_UNITS))
         descent = Descent(
-            steps=settings.steps,
-            learning_rate=self.learning_rate or settings.learning_rate,
+            steps=steps,
+            learning_rate=self.learning_rate or rate,
             momentum=self.momentum,
-            clip=settings.clip,
-            tail=max(1, round(settings.steps * TAIL)) if self.averaging == "tail" else 1,
-            l2=(problem.l2 or 0.0) * (problem.n_rows / total),
+            clip=clip,
+            tail=max(1, round(steps * _TAIL)) if self.averaging == "tail" else 1,
+            l2=(problem.l2 or 0.0) * (n_rows / total),
             start=started or (0.0,) * size,
             rows=total * rate_units / RATE_UNITS,
             rate_units=rate_units,
             standardised=standardised,
         )
-        descent = descent if self.clipping == "example" else _of_the_sum(self, descent, problem)
-        _check_moves(descent, problem.w0 or ())
+        if self.clipping == "aggregate":  # HHA23 clips the sum over all rows itself, and steps along it
+            # A sum is nearly always longer than the clip, so the rate is about how far the descent goes.
+            rate = self.learning_rate or reach(size) / (steps * clip)
+            most = problem.loss.lipschitz * problem.geometry.row_norm
+            descent = replace(descent, clip=most, radius=clip, rows=1.0, learning_rate=rate)
+        # Numbers that could overflow in a step: after noise was drawn there would be no point for the next sum.
+        pull = descent.l2 * (LARGEST_COEF + math.hypot(*(problem.w0 or ()))) if descent.l2 else 0.0
+        if not descent.learning_rate * (_LARGEST_MEAN + pull) <= _LARGEST_MOVE:
+            rule = f"must be at most {_LARGEST_MOVE / (_LARGEST_MEAN + pull):.3g} with this ridge and public start"
+            remedy = "Use a smaller learning rate or ridge, or public coefficients nearer to zero."
+            raise ValueError(sentence("learning_rate", rule, descent.learning_rate, remedy))
         return descent
+
+    def blocks(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> dict[str, Shape]:
+        # The number of steps may be a default.
+        steps: dict[str, Shape] = {BLOCK: (self.steps, problem.geometry.n_coefs)}
+        if not self.standardises(problem, eps, delta):
+            return steps
+        return {name: shape for name, shape, _ in column_part(problem).blocks} | steps
+
+    def run(self, rows: Rows, plan: Plan, source: Source, track: Track = silent) -> dict[str, NDArray[np.float64]]:
+        loss, geometry = plan.problem.loss, plan.problem.geometry
+        query = LossGradient(loss, geometry.d, geometry.intercept > 0)
+        rows.total(query, np.zeros(query.shape))  # refuses faulty rows
+        return descend(rows, plan, source, track)
+
+    def intervals_of(self, plan: Plan, part: Mapping[str, NDArray[np.float64]]) -> Intervals | None:
+        return intervals_of(part, plan)
+
+    def lacks_intervals(self, plan: Plan) -> str:
+        # Clipped gradients are zero at other coefficients, unknown how far.
+        return f"it clips gradients, so its coefficients are not those of the loss{instead(plan)}"
+
+    def gradient_noise(self, plan: Plan) -> GradientNoise:
+        # Of the mean of all steps. A batch is charged for one record.
+        block, problem = plan.statement.released[BLOCK], plan.problem
+        records = problem.neighbouring.records_changed if self.batch == "full" else 1
+        clip = block.sensitivity / (records * problem.geometry.row_norm)
+        return GradientNoise(block.deviation / math.sqrt(block.shape[0]), clip)
+
+    def link(self, plan: Plan) -> Link:
+        """The link of clipped slopes: the gradient of a row of norm r is clipped where its slope is above clip / r.
+
+        Standardised rows have a mean square norm of about 1; of others r is taken to be the largest norm. The plan of a
+        model file has no descent: there the noise of full or Poisson batches tells the clip. What they charge is the
+        clip and what flooring to the grid adds (calibration.py, `gaussian_blocks`), which at small eps is as large.
+        """
+        problem, released = plan.problem, plan.statement.released
+        if problem.loss.name != "logistic" or self.clipping == "aggregate":
+            return LOGIT
+        norm = 1.0 if MEANS in released else problem.geometry.row_norm
+        if isinstance(plan.settings, Descent):
+            cut = plan.settings.clip / norm
+        else:
+            records, block = problem.neighbouring.records_changed if self.batch == "full" else 1, released[BLOCK]
+            moved = block.sensitivity - math.sqrt(block.shape[-1]) * block.grid
+            cut = min(moved / (records * norm), _WIDEST)  # rounding may hide that it is just below 1
+        return clipped_link(cut, link_share(problem.reference_total, plan.statement.eps, _HALFWAY))
 
 
 def _clipped(loss: Loss) -> bool:
@@ -290,137 +307,19 @@ def _clipped(loss: Loss) -> bool:
     return loss.knots is not None or loss.link == "log" or loss.name in CLIPPED
 
 
-class _Lack(NamedTuple):
-    """The lack of a problem that standardisation needs, and the remedy."""
+def _lacking(problem: Problem) -> tuple[str, str] | None:
+    """What a problem lacks that standardisation needs, and the remedy.
 
-    where: str
-    remedy: str
-
-
-def _lacking(problem: Problem) -> _Lack | None:
-    """Centred rows need a range of every column, an intercept that takes the centre up, and no ridge.
-
-    A ridge is on the coefficients of the scaled problem, and the descent knows those of the standardised one. Means
-    are sums over the number of units, which the weights must add up to.
+    Centred rows need a range of every column, an intercept that takes the centre up, and no ridge: it is on the
+    coefficients of the scaled problem, and the descent knows those of the standardised one. Means are sums over the
+    number of units, which the weights must add up to.
     """
     if not problem.unit.total_is_public:
-        return _Lack("where the sum of the weights is private", "Use rows_per_person=1 and no other weights.")
+        return "where the sum of the weights is private", "Use rows_per_person=1 and no other weights."
     if problem.geometry.half_width is None:
-        return _Lack("without bounds", "Declare what is public about the columns: bounds=.")
+        return "without bounds", "Declare what is public about the columns: bounds=."
     if not problem.geometry.intercept:
-        return _Lack("without an intercept", "Use fit_intercept=True.")
+        return "without an intercept", "Use fit_intercept=True."
     if problem.l2:
-        return _Lack("with a ridge", "Use l2='auto', which is none here.")
+        return "with a ridge", "Use l2='auto', which is none here."
     return None
-
-
-def _check_moves(descent: Descent, center: Sequence[float]) -> None:
-    """Refuse numbers that could overflow in a step: after noise was drawn there would be no point for the next sum."""
-    pull = descent.l2 * (LARGEST_COEF + math.hypot(*center)) if descent.l2 else 0.0
-    if not descent.learning_rate * (_LARGEST_MEAN + pull) <= _LARGEST_MOVE:
-        rule = f"must be at most {_LARGEST_MOVE / (_LARGEST_MEAN + pull):.3g} with this ridge and public start"
-        remedy = "Use a smaller learning rate or ridge, or public coefficients nearer to zero."
-        raise ValueError(sentence("learning_rate", rule, descent.learning_rate, remedy))
-
-
-def _rate(batch: int, n_rows: int) -> int:
-    """Sampling rate in units of 2^-32, at least one of them."""
-    return max(1, round(batch / n_rows * RATE_UNITS))
-
-
-def _of_the_sum(spec: NoisyGradientDescent, descent: Descent, problem: Problem) -> Descent:
-    """HHA23 clips the sum over all rows itself and steps along it; rows keep the gradients that they have."""
-    # A sum is nearly always longer than the clip, so this is about how far the descent goes.
-    rate = reach(len(descent.start)) / (descent.steps * descent.clip)
-    return replace(
-        descent,
-        clip=problem.loss.lipschitz * problem.geometry.row_norm,
-        radius=descent.clip,
-        rows=1.0,
-        learning_rate=spec.learning_rate or rate,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Cost:
-    """The released blocks with their noise, and the cost of all of them."""
-
-    eps: float
-    guarantee: Pure | Gaussian | Poisson
-    released: dict[str, Release]
-    theorem: str
-    remark: str = ""
-
-
-def _cost(spec: NoisyGradientDescent, problem: Problem, descent: Descent, eps: float, delta: float) -> _Cost:
-    """Noise of every step and guarantee of all of them."""
-    size, records = problem.geometry.n_coefs, problem.neighbouring.records_changed
-    query = ClippedGradient(problem.loss, problem.geometry.d, problem.geometry.intercept > 0, descent.clip)
-    moved = sensitivity.clipped_sum(records, descent.clip, descent.radius, size, query.exponent)
-    if math.isinf(eps):
-        exact = exact_blocks(problem) if descent.standardised else {}
-        exact[BLOCK] = Release((descent.steps, size), moved, Law.NONE, 0.0, math.ldexp(1.0, query.exponent))
-        return _Cost(eps, Pure(eps), exact, "section 1", "; no noise: eps = inf")
-    if descent.standardised:
-        return _standardised(problem, descent, query, moved, eps, delta)
-    if spec.composition == "per-step":
-        return _as_printed(problem, descent, query, moved, eps, delta)
-    if descent.samples_rows:
-        charged, multiplier, noise = step_noise.poisson_gaussian_steps(
-            descent.clip, descent.rate_units, eps, delta, descent.steps, size, problem.neighbouring, query.exponent
-        )
-        guarantee = Poisson(descent.rate, multiplier, descent.steps)
-        return _Cost(eps, guarantee, {BLOCK: _release((descent.steps, size), charged, noise)}, "theorem 2")
-    charged, mu, noise = step_noise.discrete_gaussian_steps(moved, eps, delta, descent.steps, size, query.exponent)
-    return _Cost(eps, Gaussian(mu), {BLOCK: _release((descent.steps, size), charged, noise)}, "theorem 1")
-
-
-def _release(shape: tuple[int, ...], charged: float, noise: GaussianBlock, weight: float = 1.0) -> Release:
-    return Release(shape, charged, Law.DISCRETE_GAUSSIAN, noise.scale, noise.grid, weight, noise.units)
-
-
-def _standardised(
-    problem: Problem, descent: Descent, query: ClippedGradient, moved: float, eps: float, delta: float
-) -> _Cost:
-    """The cost of the sums of columns, and of the steps with the remaining share of mu^2."""
-    size, columns = problem.geometry.n_coefs, column_release(problem)
-    noise = step_noise.standardised_gaussian_steps(columns, moved, eps, delta, descent.steps, size, query.exponent)
-    released = {
-        name: _release(shape, noise.charged_columns, block, weight)
-        for (name, shape), block, weight in zip(
-            column_sizes(problem).items(), noise.columns, columns.weights, strict=True
-        )
-    }
-    released[BLOCK] = _release((descent.steps, size), noise.charged_step, noise.step)
-    share = f"{float(step_noise.COLUMNS_SHARE):.0%} of mu^2"
-    remark = f"; rows centred and rescaled by sums of the columns, released before for {share}"
-    return _Cost(eps, Gaussian(noise.mu), released, "theorem 3", remark)
-
-
-def _blur(problem: Problem, eps: float, delta: float) -> float:
-    """Deviation of the noise of a released mean, in half-widths; inf where there is no noise that could be private."""
-    if math.isinf(eps):
-        return 0.0
-    if delta == 0 or problem.n_rows is None or problem.geometry.half_width is None:
-        return math.inf
-    noise = column_release(problem).sensitivity / gaussian_mu(eps, delta) / math.sqrt(step_noise.COLUMNS_SHARE)
-    return noise / problem.n_rows / problem.geometry.half_width
-
-
-def _as_printed(
-    problem: Problem, descent: Descent, query: ClippedGradient, moved: float, eps: float, delta: float
-) -> _Cost:
-    """Every step with the classical noise for (eps, delta) of its own, as HHA23's equations have it, and its cost.
-
-    They calibrate to 2C/n, C the clip: right for a mean of clipped gradients, n times too little for a sum of them.
-    """
-    assert problem.n_rows is not None
-    size, records = problem.geometry.n_coefs, problem.neighbouring.records_changed
-    printed = records * (descent.clip if math.isinf(descent.radius) else descent.radius / problem.n_rows)
-    deviation = printed * math.sqrt(2 * math.log(1.25 / delta)) / eps
-    charged, mu, noise, real = step_noise.steps_of_deviation(
-        moved, deviation, eps, delta, descent.steps, size, query.exponent
-    )
-    remark = f"; HHA23 as printed: noise for eps = {eps:g} in each step, which is eps = {real:.6g} for all of them"
-    released = {BLOCK: _release((descent.steps, size), charged, noise)}
-    return _Cost(real, Gaussian(mu), released, "section 6", remark)

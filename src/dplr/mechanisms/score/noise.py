@@ -1,53 +1,39 @@
-"""From eps, delta and what each round may move to the integer noise of every block. Proofs: score.md."""
+"""Shares of mu^2 of the rounds, guesses that shorten their steps, and what each may move: functions of public facts.
+
+Proofs: score.md; the defaults: its section 4.
+"""
 
 from __future__ import annotations
 
-import functools
 import math
 from fractions import Fraction
-from typing import NamedTuple
 
-from dplr._kit.validation import sentence
 from dplr.privacy import sensitivity
-from dplr.privacy.calibration import (
-    MOST_GAUSSIAN_NUMBERS,
-    SUM_EXPONENT,
-    GaussianBlock,
-    continuous_target,
-    gaussian_blocks,
-    root_above,
-)
-from dplr.privacy.gaussian import gaussian_mu
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import Loss
 
-# Sums at zero are quarters of moments.
-EXACT = SUM_EXPONENT - 2
+# Of mu^2: the sums at zero, one further round, and the last one, which the intervals are made of.
+_SHARES = {1: (Fraction(3, 10), Fraction(7, 10)), 2: (Fraction(15, 100), Fraction(15, 100), Fraction(70, 100))}
+# Of mu^2: squares of scores, where the Hessian does not show how much the score varies.
+MEAT_SHARE = Fraction(15, 100)
+# Weight of the Hessian at zero, over the norm of a row: least noise in the equation of coefficients of norm 2.
+FIRST_WEIGHT = 2.2
 # Weight of the Hessian of rates, over the norm of a row: its noise then costs the score an eighth at most.
 RATE_WEIGHT = 0.5
+# Public guesses of the standard deviation of a scaled coefficient, and of how far a step is still from it.
+COEF_DEVIATION, STEP_DEVIATION = 2.0, 1.0
 
 
-class Step(NamedTuple):
-    """One release: a score with its Hessian, or squares of scores.
-
-    Attributes
-    ----------
-    share : of mu^2.
-    sensitivity : joint L2 sensitivity of the blocks, each times its weight.
-    blocks : name, numbers and weight of each.
-    """
-
-    share: Fraction
-    sensitivity: float
-    blocks: tuple[tuple[str, int, float], ...]
+def shares(rounds: int, *, started: bool) -> tuple[Fraction, ...]:
+    """Shares of mu^2, in the order of the rounds; a public start takes the place of the sums at zero."""
+    parts = _SHARES[rounds]
+    return (parts[0] + parts[1], *parts[2:]) if started else parts
 
 
-class Noise(NamedTuple):
-    """mu of all steps together; for each its charged sensitivity and the noise of its blocks."""
-
-    mu: float
-    steps: tuple[tuple[float, tuple[GaussianBlock, ...]], ...]
+def reach(size: int) -> float:
+    """A public guess of the largest norm of coefficients in the scaled problem: no round is made further out."""
+    return 8 * math.sqrt(size)
 
 
 def round_at_zero(geometry: Geometry, first_weight: float, neighbouring: Neighbouring) -> tuple[float, float]:
@@ -79,32 +65,3 @@ def round_anywhere(geometry: Geometry, loss: Loss, neighbouring: Neighbouring) -
     of_numbers = sensitivity.huber_score_replace_one if replaced else sensitivity.huber_score_add_remove
     weight = most * free / norm
     return weight, of_numbers(norm, weight, most)
-
-
-@functools.lru_cache(maxsize=256)
-def gaussian_steps(steps: tuple[Step, ...], eps: float, delta: float) -> Noise:
-    """Variances that make all steps (eps, delta)-DP together; each may depend on the earlier ones.
-
-    Squares of mu add, and the draws of all steps count together (score.md, theorem 1). A cell off the diagonal counts
-    twice in the Frobenius norm. Flooring is charged to each step.
-
-    Raises
-    ------
-    ValueError
-        The discrete law is too far from the continuous one, or the sampler cannot draw it.
-    """
-    numbers = sum(size for step in steps for _, size, _ in step.blocks)
-    if numbers > MOST_GAUSSIAN_NUMBERS:
-        rule = f"must be such that at most {MOST_GAUSSIAN_NUMBERS} numbers are released"
-        raise ValueError(sentence("n_features", rule, numbers, "Use fewer features."))
-    remedy = "Use a larger eps or delta."
-    mu = gaussian_mu(*continuous_target(eps, delta, numbers, remedy))
-    noise = []
-    for step in steps:
-        _, sizes, weights = zip(*step.blocks, strict=True)
-        ratio = root_above(1 / step.share) / Fraction(mu)
-        blocks = gaussian_blocks(step.sensitivity, ratio, weights, sizes, EXACT)
-        if blocks is None:
-            raise ValueError(sentence("eps", "is out of the range of the Gaussian noise", eps, remedy))
-        noise.append(blocks)
-    return Noise(mu, tuple(noise))

@@ -1,44 +1,77 @@
-"""The rounds: sum, add noise, step; and the equation of the last one."""
+"""The rounds: sum, add noise, step; and the equation of the last one.
+
+For the logistic loss, a smooth Huber loss, and the Poisson likelihood.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr.inference.reading import Expansion, Reading
-from dplr.inference.sampling import robust_sampling
+from dplr.inference.reading import Curvature, Expansion, Reading
+from dplr.inference.sampling import positive_part
 from dplr.mechanisms.drawing import kept_total, noisy_blocks
-from dplr.mechanisms.meat import half_width_over_constant, meat_cells, meat_matrix
-from dplr.mechanisms.score import defaults
-from dplr.mechanisms.score.losses import curvature_of, lengthened, of_round, query_of, query_of_squares, steepness
+from dplr.mechanisms.equations import fill_tied, meat_cells, meat_matrix, symmetric, tied
+from dplr.mechanisms.score import noise
 from dplr.mechanisms.squares import squares_at
 from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
-from dplr.privacy.statement import Release
-from dplr.problem.cells import Cells, hot_columns, second_moments
+from dplr.problem.cells import Cells, second_moments
 from dplr.problem.geometry import Geometry
+from dplr.problem.losses import Loss, smooth_huber
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
 from dplr.rows.exact import Moments, Total, normalised, on_coef_grid
-from dplr.rows.scores_at import ScoreMoments
+from dplr.rows.scores_at import MeatMoments, RateMoments, ScoreMoments, SoftHuberMoments
 from dplr.solvers import solve_quadratic
+from dplr.solvers.stein import stein_coef
 
 Vector = NDArray[np.float64]
 Part = Mapping[str, Vector]
 KINDS = ("score", "diagonal", "off_diagonal")
+# The mean of a target counts as at least this part of the rate at zero.
+_LEAST_MEAN = 2.0**-8
+# The slope at which the Huber loss is cut in the first round: no residual is longer.
+_WIDEST = 2.0
 
 
-class Equation(NamedTuple):
-    """Hessian (q, q) and score (q,) of one round with their noise, and the deviations of the noise of both."""
+def smooth(problem: Problem) -> Problem:
+    """The problem with the loss whose score is released: a Huber loss without its kinks."""
+    loss = problem.loss
+    return replace(problem, loss=smooth_huber(loss.width)) if loss.name == "huber_residual" else problem
 
-    hessian: Vector
-    score: Vector
-    hessian_noise: float
-    score_noise: float
+
+def of_round(loss: Loss, place: int, rounds: int) -> Loss:
+    """The loss of a round, counted from 0: the slope of a Huber loss falls to its own, so that no step is too long."""
+    if loss.name != "smooth_huber":
+        return loss
+    share = place / (rounds - 1) if rounds > 1 else 1.0
+    return smooth_huber(max(loss.width, loss.width**share * _WIDEST ** (1 - share)))
+
+
+def query_of(problem: Problem, loss: Loss) -> ScoreMoments:
+    """The query for score and Hessian of a loss."""
+    facts = _facts(problem, loss)
+    if loss.classification:
+        return ScoreMoments(*facts)
+    return RateMoments(*facts) if loss.link == "log" else SoftHuberMoments(*facts)
+
+
+def query_of_squares(problem: Problem) -> MeatMoments:
+    """The query for the squares of scores."""
+    return MeatMoments(*_facts(problem, problem.loss))
+
+
+def _facts(problem: Problem, loss: Loss) -> tuple[Loss, int, bool, float]:
+    """The common part of the queries; no gradient is longer than the last number, the clip, which is at least 1."""
+    geometry = problem.geometry
+    return loss, geometry.d, geometry.intercept > 0, max(1.0, geometry.row_norm * loss.lipschitz)
 
 
 def cells_of(geometry: Geometry) -> dict[str, Cells]:
@@ -52,14 +85,13 @@ def block_name(number: int, kind: str) -> str:
     return f"round_{number + 1}_{kind}"
 
 
+def cells_of_round(geometry: Geometry, number: int) -> dict[str, Cells]:
+    return {block_name(number, kind): cells for kind, cells in cells_of(geometry).items()}
+
+
 def from_zero(problem: Problem) -> bool:
-    """Whether the first sums are those at zero, which of labels are moments."""
-    return problem.loss.classification and not started(problem)
-
-
-def started(problem: Problem) -> bool:
-    """Whether a public point takes the place of the first sums."""
-    return problem.w0 is not None
+    """Whether the first sums are those at zero, which of labels are moments; a public start takes their place."""
+    return problem.loss.classification and problem.w0 is None
 
 
 def varies(problem: Problem) -> bool:
@@ -68,8 +100,26 @@ def varies(problem: Problem) -> bool:
 
 
 def start_of(problem: Problem) -> Vector:
-    """The public start, or zero."""
     return on_coef_grid(np.zeros(problem.geometry.n_coefs) if problem.w0 is None else np.array(problem.w0))
+
+
+def run(rows: Rows, plan: Plan, source: Source) -> dict[str, Vector]:
+    """The released blocks of all rounds, and the coefficients that they lead to."""
+    problem, geometry = plan.problem, plan.problem.geometry
+    point, last, released = start_of(problem), rounds_of(plan) - 1, dict[str, Vector]()
+    for number in range(last + 1):
+        if number == 0 and from_zero(problem):
+            total = _at_zero(kept_total(rows, Moments(geometry.d, geometry.intercept > 0)))
+        else:
+            point = _next_point(plan, released, point, number - 1) if number else point
+            total = rows.total(query_of(problem, of_round(problem.loss, number, last + 1)), point)
+        cells = {name: (total, where, 0) for name, where in cells_of_round(geometry, number).items()}
+        released |= noisy_blocks(cells, plan, source)
+    if varies(problem):
+        total = squares_at(rows, problem, query_of_squares(problem), _next_point(plan, released, point, last))
+        cells = {name: (total, where, 0) for name, where in meat_cells(problem).items()}
+        released |= noisy_blocks(cells, plan, source)
+    return released | {"coef": _coef(plan, released, point)}
 
 
 def _at_zero(moments: Total) -> Total:
@@ -77,32 +127,6 @@ def _at_zero(moments: Total) -> Total:
     hi, lo = moments.hi.copy(), moments.lo.copy()
     hi[:, -1], lo[:, -1] = hi[:, -1] * 2, lo[:, -1] * 2
     return normalised(hi, lo, moments.exponent - 2, moments.faults)
-
-
-def run(rows: Rows, plan: Plan, source: Source) -> dict[str, Vector]:
-    """The released blocks of all rounds, and the coefficients that they lead to."""
-    problem, geometry = plan.problem, plan.problem.geometry
-    released: dict[str, Vector] = {}
-    point, last = start_of(problem), rounds_of(plan) - 1
-    for number in range(last + 1):
-        if number:
-            point = _next_point(plan, released, point, number - 1)
-        if number == 0 and from_zero(problem):
-            total = _at_zero(kept_total(rows, Moments(geometry.d, geometry.intercept > 0)))
-        else:
-            total = rows.total(_query(plan, number), point)
-        cells = {block_name(number, kind): (total, where, 0) for kind, where in cells_of(geometry).items()}
-        released |= noisy_blocks(cells, plan, source)
-    if varies(problem):
-        squares = squares_at(rows, problem, query_of_squares(problem), _next_point(plan, released, point, last))
-        cells = {name: (squares, where, 0) for name, where in meat_cells(problem).items()}
-        released |= noisy_blocks(cells, plan, source)
-    return released | {"coef": _coef(plan, released, point)}
-
-
-def _query(plan: Plan, number: int) -> ScoreMoments:
-    """The query of a round, which is counted from 0."""
-    return query_of(plan.problem, of_round(plan.problem.loss, number, rounds_of(plan)))
 
 
 def rounds_of(plan: Plan) -> int:
@@ -124,37 +148,37 @@ def last_point(plan: Plan, released: Part) -> Vector:
 def _next_point(plan: Plan, released: Part, point: Vector, number: int) -> Vector:
     """The point of the next round, after a step from `point`, within the largest norm of coefficients."""
     reached = _step(plan, equation_of(plan, released, number), point, number)
-    largest = defaults.reach(len(reached))
+    largest = noise.reach(len(reached))
     return on_coef_grid(reached * min(1.0, largest / max(float(np.linalg.norm(reached)), largest)))
+
+
+class Equation(NamedTuple):
+    """Hessian (q, q) and score (q,) of one round with their noise, and the deviations of the noise of both."""
+
+    hessian: Vector
+    score: Vector
+    hessian_noise: float
+    score_noise: float
 
 
 def equation_of(plan: Plan, released: Part, number: int) -> Equation:
     """Hessian and score of a round from its released blocks; cells that follow from the layout are filled in."""
-    problem, geometry = plan.problem, plan.problem.geometry
-    q, blocks = geometry.n_coefs, plan.statement.released
-    matrix = np.zeros((q + 1, q + 1))
-    for kind, (rows, columns) in cells_of(geometry).items():
-        matrix[rows, columns] = matrix[columns, rows] = released[block_name(number, kind)]
+    problem, geometry, blocks = plan.problem, plan.problem.geometry, plan.statement.released
+    q = geometry.n_coefs
+    matrix = symmetric(q + 1, cells_of_round(geometry, number), released)
     if number == 0 and from_zero(problem) and geometry.intercept and not problem.counts_units:
         assert problem.n_rows is not None
         matrix[q - 1, q - 1] = problem.n_rows * geometry.intercept**2 / 4  # p = 1/2 in every row
-    if geometry.intercept:
-        hot = hot_columns(geometry)
-        matrix[hot, hot] = matrix[hot, q - 1] * half_width_over_constant(geometry)
-    noise = _diagonal_noise(blocks, number)
-    return Equation(matrix[:q, :q].copy(), matrix[:q, q].copy(), noise, blocks[block_name(number, "score")].deviation)
-
-
-def _diagonal_noise(blocks: Mapping[str, Release], number: int) -> float:
-    """Standard deviation of the noise on a diagonal cell."""
-    return blocks[block_name(number, "diagonal")].deviation
+    fill_tied(matrix, geometry)
+    diagonal, score = (blocks[block_name(number, kind)].deviation for kind in ("diagonal", "score"))
+    return Equation(matrix[:q, :q].copy(), matrix[:q, q].copy(), diagonal, score)
 
 
 def _step(plan: Plan, equation: Equation, point: Vector, number: int) -> Vector:
     """The point after a Newton step, which is shorter where the noise is larger: post-processing."""
-    first = number == 0 and not started(plan.problem)
-    step = _filtered(equation, defaults.COEF_DEVIATION if first else defaults.STEP_DEVIATION)
-    return lengthened(plan.problem, equation.hessian, equation.score, step) if first else point + step
+    first = number == 0 and plan.problem.w0 is None
+    step = _filtered(equation, noise.COEF_DEVIATION if first else noise.STEP_DEVIATION)
+    return _lengthened(plan.problem, equation.hessian, equation.score, step) if first else point + step
 
 
 def _filtered(equation: Equation, spread: float) -> Vector:
@@ -164,12 +188,48 @@ def _filtered(equation: Equation, spread: float) -> Vector:
     Hessian adds that of a step in all directions.
     """
     values, vectors = np.linalg.eigh(equation.hessian)
-    noise = (equation.score_noise / spread) ** 2 + len(values) * equation.hessian_noise**2 / 2
-    tolerance = len(values) * np.finfo(np.float64).eps * float(np.abs(values).max(initial=0.0))
-    kept = values > tolerance
+    variance = (equation.score_noise / spread) ** 2 + len(values) * equation.hessian_noise**2 / 2
+    kept = values > len(values) * np.finfo(np.float64).eps * float(np.abs(values).max(initial=0.0))
     factors = np.zeros(len(values))
-    factors[kept] = values[kept] / (values[kept] ** 2 + noise)
+    factors[kept] = values[kept] / (values[kept] ** 2 + variance)
     return np.asarray(vectors @ (factors * (vectors.T @ equation.score)))
+
+
+def _lengthened(problem: Problem, hessian: Vector, score: Vector, coef: Vector) -> Vector:
+    """The step from zero with the length that fits rows with a Gaussian law; of a Huber loss it has it already.
+
+    Where the number of rows is not known, the step stays as it is.
+    """
+    loss, iota = problem.loss, problem.geometry.intercept
+    if loss.link == "log":
+        return _log_linear(loss, hessian, score, coef, iota)
+    if not loss.classification:
+        return coef
+    n_rows = problem.reference_total or 0.0
+    if iota:
+        n_rows = 4 * float(hessian[-1, -1]) / iota**2  # public, or released
+    if n_rows < 1:
+        return coef
+    mean_label = 2 * float(score[-1]) / (iota * n_rows) if iota else 0.0
+    return stein_coef(coef, 4 * hessian / n_rows, iota, mean_label)
+
+
+def _log_linear(loss: Loss, hessian: Vector, score: Vector, coef: Vector, iota: float) -> Vector:
+    """The Poisson coefficients whose least-squares solution is a step from zero, for Gaussian rows.
+
+    There cov(y, x) = E[y] cov(x) w, and E[y] is the rate at the mean row times exp(w' cov(x) w / 2).
+    """
+    assert loss.knots is not None
+    rate = float(np.interp(0.0, loss.knots.places, loss.knots.values)) - float(loss.knots.values[0])
+    n_rows = float(hessian[-1, -1]) / (rate * iota**2) if iota else 0.0
+    if n_rows < 1:
+        return coef
+    change = max(1 + float(score[-1]) / (iota * n_rows * rate), _LEAST_MEAN)
+    result, mean = coef / change, hessian[:-1, -1] / (rate * iota * n_rows)
+    slopes = result[:-1]
+    spread = float(slopes @ hessian[:-1, :-1] @ slopes) / (rate * n_rows) - float(slopes @ mean) ** 2
+    result[-1] = (math.log(change) - float(slopes @ mean) - max(spread, 0.0) / 2) / iota
+    return result
 
 
 def _coef(plan: Plan, released: Part, point: Vector) -> Vector:
@@ -186,36 +246,29 @@ def _coef(plan: Plan, released: Part, point: Vector) -> Vector:
 
 def reading_of(plan: Plan, released: Part) -> Reading:
     """The last round as an equation of log odds theta: score - hessian (theta - point) has mean 0, to second order."""
-    geometry, last = plan.problem.geometry, rounds_of(plan) - 1
-    equation, point = equation_of(plan, released, last), last_point(plan, released)
-    q = geometry.n_coefs
-    cells, tied = np.zeros((q, q)), np.zeros(q)
-    for kind, (rows, columns) in cells_of(geometry).items():
-        if kind != "score":
-            deviation = plan.statement.released[block_name(last, kind)].deviation
-            cells[rows, columns] = cells[columns, rows] = deviation**2
-    if geometry.intercept:
-        tied[hot_columns(geometry)] = half_width_over_constant(geometry)
-    values, vectors = np.linalg.eigh(equation.hessian)
-    meat = meat_matrix(plan.problem, released)
+    problem, geometry, loss, last = plan.problem, plan.problem.geometry, plan.problem.loss, rounds_of(plan) - 1
+    equation, cells, q = equation_of(plan, released, last), cells_of_round(geometry, last), geometry.n_coefs
+    del cells[block_name(last, "score")]
+    meat = meat_matrix(problem, released)
     if meat is not None:
-        meat *= query_of_squares(plan.problem).largest ** 2
-    loss = plan.problem.loss
+        meat *= query_of_squares(problem).largest ** 2
+    # Of a residual its own sign decides how the second derivative changes.
+    curvature = Curvature.LOGISTIC if loss.classification else Curvature.UNSIGNED
+    curvature = Curvature.EXPONENTIAL if loss.link == "log" else curvature
+    steepness = 1 / loss.width if loss.name == "smooth_huber" else 1.0  # of the logarithm of the second derivative
     return Reading(
         matrix=equation.hessian,
         vector=equation.score,
-        cells=cells,
-        tied=tied,
+        cells=symmetric(q, cells, {name: plan.statement.released[name].deviation ** 2 for name in cells}),
+        tied=tied(geometry),
         vector_noise=np.eye(q) * equation.score_noise**2,
-        sampling=(vectors * np.maximum(values, 0.0)) @ vectors.T if meat is None else robust_sampling(meat),
+        sampling=positive_part(equation.hessian if meat is None else meat),
         laplace=False,
-        center=point,
+        center=last_point(plan, released),
         sizes=np.array(geometry.sizes),
         estimand=loss.estimand,
-        n_rows=None if plan.problem.neighbouring is Neighbouring.ADD_REMOVE else plan.problem.n_rows,
+        n_rows=None if problem.neighbouring is Neighbouring.ADD_REMOVE else problem.n_rows,
         robust=meat is not None,
-        clustered=plan.problem.unit.person is not None,
-        expansion=Expansion(
-            curvature_of(loss), geometry.row_norm, geometry.intercept > 0, steepness(loss), at_point=meat is None
-        ),
+        clustered=problem.unit.person is not None,
+        expansion=Expansion(curvature, geometry.row_norm, geometry.intercept > 0, steepness, at_point=meat is None),
     )

@@ -17,17 +17,14 @@ from numpy.typing import NDArray
 from dplr._kit.progress import Track, silent
 from dplr._kit.validation import check_choice, sentence
 from dplr.inference.reading import Reading
-from dplr.mechanisms.meat import MEAT, meat_cells, meat_l2_sensitivity, meat_words
+from dplr.mechanisms.composed import Part, composed
+from dplr.mechanisms.equations import MEAT, meat_cells, meat_l2_sensitivity, meat_words
 from dplr.mechanisms.protocol import RANGES, Description, Shape, Tabled
 from dplr.mechanisms.score import ABOUT, rounds
-from dplr.mechanisms.score import noise as round_noise
-from dplr.mechanisms.score.defaults import FIRST_WEIGHT, MEAT_SHARE, shares
-from dplr.mechanisms.score.losses import of_round, query_of_squares, smooth
+from dplr.mechanisms.score.noise import FIRST_WEIGHT, MEAT_SHARE, round_anywhere, round_at_zero, shares
 from dplr.mechanisms.squares import check_persons, warn_of_persons
 from dplr.noise import Source
-from dplr.privacy.guarantees import Gaussian, Pure
-from dplr.privacy.law import Law
-from dplr.privacy.statement import Release
+from dplr.privacy.calibration import MOST_GAUSSIAN_NUMBERS, SUM_EXPONENT
 from dplr.problem.losses import LOGISTIC, has_score, model_of, models_with
 from dplr.problem.outlook import GradientNoise
 from dplr.problem.plan import Plan
@@ -35,6 +32,7 @@ from dplr.problem.problem import Problem
 from dplr.rows import Rows
 
 _MOST_ROUNDS = 2
+_EXACT = SUM_EXPONENT - 2  # sums at zero are quarters of moments
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,38 +91,11 @@ class ScoreRelease(Tabled):
     ranges: str = "auto"
 
     def __post_init__(self) -> None:
-        """Check the options."""
         if type(self.rounds) is not int or not 1 <= self.rounds <= _MOST_ROUNDS:
             raise ValueError(sentence("rounds", "must be 1 or 2", self.rounds))
         check_choice("ranges", self.ranges, RANGES)
 
-    def plan(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> Plan:
-        """Fix the rounds, their noise and the statement from public facts."""
-        if delta == 0 and math.isfinite(eps):
-            remedy = "Gaussian noise has no pure guarantee: give delta, such as 1e-6"
-            remedy += ', or use dplr.ObjectivePerturbation(intervals="on").' if problem.loss == LOGISTIC else "."
-            raise ValueError(sentence("delta", 'must be positive with mechanism="score"', delta, remedy))
-        self.check(problem)
-        problem = smooth(problem)
-        steps = self._steps(problem)
-        guarantee: Pure | Gaussian = Pure(eps)
-        if math.isinf(eps):
-            exact = math.ldexp(1.0, round_noise.EXACT)
-            released = {
-                name: Release((size,), step.sensitivity, Law.NONE, 0.0, exact)
-                for step in steps
-                for name, size, _ in step.blocks
-            }
-        else:
-            noise = round_noise.gaussian_steps(steps, eps, delta)
-            released, guarantee = _releases(steps, noise), Gaussian(noise.mu)
-        named = _calibration(steps, problem) if math.isfinite(eps) else "none: eps = inf"
-        return Plan(
-            self, problem, self.promise(problem, eps, delta, guarantee, released, named, "dplr score.md, theorem 1")
-        )
-
     def check(self, problem: Problem) -> None:
-        """Refuse losses that the proof is not about, and a ridge without a number of rows."""
         if not has_score(problem.loss):
             remedy = 'Use "fm" for a linear model, or "objective", "output" or "ngd".'
             rule = f'must be {models_with(has_score)} with mechanism="score"'
@@ -135,97 +106,90 @@ class ScoreRelease(Tabled):
             remedy = "Declare n_rows=, a public reference, or leave l2='auto'."
             raise ValueError(sentence("l2", "needs a public number of rows", problem.l2, remedy))
 
+    def plan(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> Plan:
+        if delta == 0 and math.isfinite(eps):
+            remedy = "Gaussian noise has no pure guarantee: give delta, such as 1e-6"
+            remedy += ', or use dplr.ObjectivePerturbation(intervals="on").' if problem.loss == LOGISTIC else "."
+            raise ValueError(sentence("delta", 'must be positive with mechanism="score"', delta, remedy))
+        self.check(problem)
+        problem = rounds.smooth(problem)
+        parts = self._parts(problem)
+        numbers = sum(part.numbers for part in parts)
+        if math.isfinite(eps) and numbers > MOST_GAUSSIAN_NUMBERS:
+            rule = f"must be such that at most {MOST_GAUSSIAN_NUMBERS} numbers are released"
+            raise ValueError(sentence("n_features", rule, numbers, "Use fewer features."))
+        released, guarantee = composed(parts, eps, delta, parts[0].remedy)
+        named = _calibration(parts, problem) if math.isfinite(eps) else "none: eps = inf"
+        statement = self.promise(problem, eps, delta, guarantee, released, named, "dplr score.md, theorem 1")
+        return Plan(self, problem, statement)
+
+    def _parts(self, problem: Problem) -> tuple[Part, ...]:
+        """The rounds, and the squares of scores where the Hessian does not show how much the score varies."""
+        geometry, relation = problem.geometry, problem.neighbouring
+        squared = MEAT_SHARE if rounds.varies(problem) else Fraction(0)
+        of_rounds, parts = shares(self.rounds, started=problem.w0 is not None), []
+        for number, share in enumerate(of_rounds):
+            if number == 0 and rounds.from_zero(problem):
+                weight, moved = round_at_zero(geometry, FIRST_WEIGHT, relation)
+            else:
+                loss = rounds.of_round(problem.loss, number, len(of_rounds))
+                weight, moved = round_anywhere(geometry, loss, relation)
+            weights = {"score": 1.0, "diagonal": weight, "off_diagonal": weight * math.sqrt(2)}
+            cells = rounds.cells_of(geometry).items()
+            blocks = [(rounds.block_name(number, kind), (len(where),), weights[kind]) for kind, (where, _) in cells]
+            parts.append(Part((1 - squared) * share, moved, tuple(blocks), _EXACT))
+        if squared:
+            # A cell off the diagonal counts twice in the Frobenius norm.
+            weights = {MEAT + "diagonal": 1.0, MEAT + "off_diagonal": math.sqrt(2)}
+            meat = [(name, (len(where),), weights[name]) for name, (where, _) in meat_cells(problem).items()]
+            most = problem.loss.lipschitz / rounds.query_of_squares(problem).largest
+            parts.append(Part(squared, meat_l2_sensitivity(problem, most), tuple(meat), _EXACT))
+        return tuple(parts)
+
     def blocks(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> dict[str, Shape]:
-        """Return the cells of the score and the Hessian in every round, and of squares of scores."""
-        return {name: (size,) for step in self._steps(smooth(problem)) for name, size, _ in step.blocks}
+        return {name: shape for part in self._parts(rounds.smooth(problem)) for name, shape, _ in part.blocks}
 
     def check_rows(self, rows: Rows, problem: Problem) -> None:
-        """Warn of more persons than have room for their scores, where no public number could be checked before."""
         if problem.n_rows is None:
             warn_of_persons(problem, rows.units)
 
     def run(self, rows: Rows, plan: Plan, source: Source, track: Track = silent) -> dict[str, NDArray[np.float64]]:
-        """Sum exactly at zero, add integer noise, step, and again."""
         return rounds.run(rows, plan, source)
 
     def solution(self, problem: Problem, eps: float) -> tuple[str, ...]:
-        """Shorter steps; none beside a ridge that was asked for, which replaces them in the last."""
         bent = problem.loss.name in ("huber_residual", "smooth_huber")
         words = (f"the Huber loss is rounded: its slope is C (1 - exp(-|r| / C)), C = {problem.loss.width:g}",) * bent
-        if problem.l2 is not None or math.isinf(eps):
+        if problem.l2 is not None or math.isinf(eps):  # a ridge that was asked for replaces shorter steps in the last
             return words
         return (*words, "coefficients are shrunk by steps that are shorter where their noise is larger")
 
     def lacks_intervals(self, plan: Plan) -> str:
-        """Every release has intervals."""
         return ""
 
     def as_declared(self, problem: Problem, names: Collection[str]) -> bool:
-        """The score is an equation of the columns."""
         return True
 
     def readings(
         self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]], coefs: Sequence[NDArray[np.float64]]
     ) -> list[Reading]:
-        """The equation of the last round for each model, whose solution are log odds."""
-        # A fit's own plan has the loss that was asked for.
-        released = replace(plan, problem=smooth(plan.problem))
+        released = replace(plan, problem=rounds.smooth(plan.problem))  # a fit's own plan has the loss asked for
         return [rounds.reading_of(released, part) for part in parts]
 
     def gradient_noise(self, plan: Plan) -> GradientNoise:
-        """The gradient noise of the last score."""
-        name = rounds.block_name(rounds.rounds_of(plan) - 1, "score")
-        return GradientNoise(plan.statement.released[name].deviation, slope=1.0)
+        return GradientNoise(self.equation_noise(plan)[0], slope=1.0)
 
     def equation_noise(self, plan: Plan) -> tuple[float, float]:
-        """The noise of the last round."""
-        last = rounds.rounds_of(plan) - 1
-        blocks = {kind: plan.statement.released[rounds.block_name(last, kind)] for kind, _ in _sizes(plan.problem)}
-        return blocks.pop("score").deviation, max(block.deviation for block in blocks.values())
-
-    def _steps(self, problem: Problem) -> tuple[round_noise.Step, ...]:
-        """The rounds, and the squares of scores where the Hessian does not show how much the score varies."""
-        geometry, neighbouring, sizes = problem.geometry, problem.neighbouring, _sizes(problem)
-        rest, steps = Fraction(1), []
-        if rounds.varies(problem):
-            rest -= MEAT_SHARE
-        parts = shares(self.rounds, started=rounds.started(problem))
-        for number, share in enumerate(parts):
-            if number == 0 and rounds.from_zero(problem):
-                weight, moved = round_noise.round_at_zero(geometry, FIRST_WEIGHT, neighbouring)
-            else:
-                weight, moved = round_noise.round_anywhere(
-                    geometry, of_round(problem.loss, number, len(parts)), neighbouring
-                )
-            weights = {"score": 1.0, "diagonal": weight, "off_diagonal": weight * math.sqrt(2)}
-            blocks = tuple((rounds.block_name(number, kind), size, weights[kind]) for kind, size in sizes)
-            steps.append(round_noise.Step(rest * share, moved, blocks))
-        if rest < 1:
-            weights = {MEAT + "diagonal": 1.0, MEAT + "off_diagonal": math.sqrt(2)}
-            meat = tuple((name, len(where), weights[name]) for name, (where, _) in meat_cells(problem).items())
-            most = problem.loss.lipschitz / query_of_squares(problem).largest
-            steps.append(round_noise.Step(1 - rest, meat_l2_sensitivity(problem, most), meat))
-        return tuple(steps)
+        last, cells = rounds.rounds_of(plan) - 1, rounds.cells_of(plan.problem.geometry)
+        score, *hessian = (plan.statement.released[rounds.block_name(last, kind)].deviation for kind in cells)
+        return score, max(hessian)
 
 
-def _sizes(problem: Problem) -> tuple[tuple[str, int], ...]:
-    """How many numbers of each kind one round releases."""
-    return tuple((kind, len(where)) for kind, (where, _) in rounds.cells_of(problem.geometry).items())
-
-
-def _releases(steps: Sequence[round_noise.Step], noise: round_noise.Noise) -> dict[str, Release]:
-    return {
-        name: Release((size,), charged, Law.DISCRETE_GAUSSIAN, block.scale, block.grid, weight, block.units)
-        for step, (charged, blocks) in zip(steps, noise.steps, strict=True)
-        for (name, size, weight), block in zip(step.blocks, blocks, strict=True)
-    }
-
-
-def _calibration(steps: Sequence[round_noise.Step], problem: Problem) -> str:
-    squares = steps[-1] if steps[-1].blocks[0][0].startswith(MEAT) else None
-    parts = [f"{float(step.share):.2%} of mu^2 for {step.sensitivity:.6g}" for step in steps if step is not squares]
-    words = f"{len(parts)} rounds, {', '.join(parts)}: joint L2 sensitivities of score and weighted Hessian"
-    if squares is not None:
-        words += f"; {float(squares.share):.0%} of mu^2 for the {meat_words(problem)}, L2 sensitivity "
-        words += f"{squares.sensitivity:.6g}"
+def _calibration(parts: Sequence[Part], problem: Problem) -> str:
+    squares = [part for part in parts if part.blocks[0][0].startswith(MEAT)]
+    steps = parts[: len(parts) - len(squares)]
+    words = ", ".join(f"{float(part.share):.2%} of mu^2 for {part.sensitivity:.6g}" for part in steps)
+    words = f"{len(steps)} rounds, {words}: joint L2 sensitivities of score and weighted Hessian"
+    for part in squares:
+        words += f"; {float(part.share):.0%} of mu^2 for the {meat_words(problem)}, L2 sensitivity "
+        words += f"{part.sensitivity:.6g}"
     return f"{words}, {problem.geometry}"

@@ -1,6 +1,7 @@
-"""The middle of a sandwich covariance: squares of residuals times rows, or of the scores of persons.
+"""Matrices of released cells, and the middle of a sandwich covariance: squares of residuals times rows, or of scores.
 
-A mechanism releases it at a point that follows from its earlier releases. Proofs: functional.md, lemmas 15, 16 and 18.
+A mechanism releases the middle at a point that follows from its earlier releases. Proofs: functional.md, lemmas 15, 16
+and 18.
 """
 
 from __future__ import annotations
@@ -16,9 +17,36 @@ from dplr.problem.cells import Cells, hot_columns, moments_sensitivity, second_m
 from dplr.problem.geometry import Geometry
 from dplr.problem.problem import Problem
 
-# The prefix of the names of its blocks.
+Vector = NDArray[np.float64]
+# The prefix of the names of the blocks of the middle.
 MEAT = "meat_"
 MEAT_BLOCKS = frozenset({MEAT + "diagonal", MEAT + "off_diagonal"})
+
+
+def symmetric(size: int, cells: Mapping[str, Cells], values: Mapping[str, Vector | float]) -> Vector:
+    """A symmetric matrix with these values in the cells of each block; 0 elsewhere."""
+    matrix = np.zeros((size, size))
+    for name, (rows, columns) in cells.items():
+        matrix[rows, columns] = matrix[columns, rows] = values[name]
+    return matrix
+
+
+def tied(geometry: Geometry) -> Vector:
+    """(q,) How many times its cell with the constant a diagonal cell is that was not released; 0 for the others.
+
+    Its column is 0 or the half-width in every row.
+    """
+    factors = np.zeros(geometry.n_coefs)
+    if geometry.intercept:
+        factors[hot_columns(geometry)] = (geometry.half_width or 0.0) / geometry.intercept
+    return factors
+
+
+def fill_tied(matrix: Vector, geometry: Geometry) -> None:
+    """Set the diagonal cells that were not released."""
+    if geometry.intercept:
+        hot = hot_columns(geometry)
+        matrix[hot, hot] = matrix[hot, geometry.n_coefs - 1] * tied(geometry)[hot]
 
 
 def meat_cells(problem: Problem) -> dict[str, Cells]:
@@ -33,25 +61,15 @@ def meat_cells(problem: Problem) -> dict[str, Cells]:
     return {MEAT + name: where for name, where in pairs.items() if len(where[0])}
 
 
-def meat_matrix(problem: Problem, released: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64] | None:
+def meat_matrix(problem: Problem, released: Mapping[str, Vector]) -> Vector | None:
     """The symmetric matrix (q, q) of the released cells; None where they were not released."""
-    geometry, cells = problem.geometry, meat_cells(problem)
+    cells = meat_cells(problem)
     if not cells.keys() <= released.keys():
         return None
-    size = geometry.n_coefs
-    matrix = np.zeros((size, size))
-    for name, (rows, columns) in cells.items():
-        matrix[rows, columns] = matrix[columns, rows] = released[name]
-    if problem.unit.person is None and geometry.intercept:
-        hot = hot_columns(geometry)
-        matrix[hot, hot] = matrix[hot, size - 1] * half_width_over_constant(geometry)
+    matrix = symmetric(problem.geometry.n_coefs, cells, released)
+    if problem.unit.person is None:
+        fill_tied(matrix, problem.geometry)
     return matrix
-
-
-def half_width_over_constant(geometry: Geometry) -> float:
-    """The ratio of the diagonal cell of a column of 0 and half_width to its cell beside the constant."""
-    assert geometry.half_width is not None or not hot_columns(geometry)
-    return (geometry.half_width or 0.0) / geometry.intercept
 
 
 def largest_residual(problem: Problem) -> int:
