@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from dplr.privacy.unit import Unit
 from dplr.rows import row_weights
 
 N, PERSONS = 1_000_000, 200_000
@@ -21,7 +22,7 @@ def numbers():
 
 
 def weights(person, w=None):
-    return row_weights(N, person, 1, w, None if w is None else 2.0, None)
+    return row_weights(N, Unit("id", 1, None if w is None else 2.0), person, w)
 
 
 def by_sorting(numbers):

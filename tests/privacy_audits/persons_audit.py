@@ -86,7 +86,7 @@ class Case:
         y = np.append(labels, np.full(present, label))
         ids = np.append(np.arange(self.others), np.full(present, self.others))
         given = None if self.weights is None else np.append(np.ones(self.others), np.full(present, self.weights[which]))
-        weights = row_weights(len(X), ids, self.rows_per_person, given, self.weights and 1.0, None)
+        weights = row_weights(len(X), self.problem.unit, ids, given)
         return ArrayRows(X, y, self.prep, weights=weights)
 
     def fits(self, which, runs, eps, delta, source):

@@ -122,15 +122,23 @@ ALL_PRODUCTS_FILLED = (
     "out[:] = number",
 )
 NUMBER_BESIDE_ITS_MARK = (
-    "rows/tables/native.py",
+    "rows/tables/encoder.py",
     "filler = None if column.missing is None else column.filler",
     "filler = None if column.missing is None else column.range[1]",
 )
-NO_PARTITION_OF_ONE = ("bounds/columns.py", " = 1.0 - share, share", " = 1.0 - share / 2, share")
+NO_PARTITION_OF_ONE = (
+    "rows/tables/encoder.py",
+    "    return marks[:, 0]",
+    "    if isinstance(column, Curve):\n        here = first + column.line\n"
+    "        part = matrix[:, here : here + len(column.places)]\n"
+    "        part[:, :-1] += part[:, 1:] / 2\n    return marks[:, 0]",
+)
 KNOTS_OF_THE_DATA = (
-    "bounds/columns.py",
-    "places, shares = np.array(self.places),",
-    "places, shares = np.array([*self.places[:-1], max(self.places[-2] * 1.5, np.nanmax(values))]),",
+    "rows/tables/encoder.py",
+    "    knots = np.array(column.places)",
+    "    seen, places = np.empty(len(native.values)), column.places\n"
+    "    native.values.write_numbers(0, None, seen)\n"
+    "    knots = np.array([*places[:-1], max((places[-2] + places[-1]) / 2, np.nanmax(seen))])",
 )
 SHARES_AS_ONE_NUMBER = (
     "problem/cells.py",

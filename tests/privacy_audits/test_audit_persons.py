@@ -44,9 +44,9 @@ def test_the_exact_loss_of_persons_is_at_most_eps(name, eps, reached):
     assert reached * eps <= SEARCHES[name](None) <= eps
 
 
-ROWS, SHARES = "rows/array.py", "rows/persons/shares.py"
+ROWS, SHARES = "rows/array.py", "rows/persons.py"
 FORGOTTEN = (ROWS, "Weights = None if weights is None else weights.of_rows", "Weights = None")
-IN_BLOCKS = (SHARES, "ids.of_persons(shares(counts,", "ids.of_persons(shares(np.minimum(counts, 8),")
+IN_BLOCKS = (SHARES, "read.of_persons(read.counts),", "np.minimum(read.of_persons(read.counts), 8),")
 NOT_DIVIDED = (
     SHARES,
     "divisors = np.maximum(rows[part], rows_per_person)",

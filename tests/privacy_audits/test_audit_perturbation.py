@@ -64,7 +64,7 @@ OUTPUT, OBJECTIVE, NOISE = "mechanisms/perturbation/output.py", "mechanisms/pert
 LINEAR_TERM = "mechanisms/perturbation/linear_term.py"
 KNOTS = "problem/knots.py"
 NOISE_EPS = "noise_eps = objective_noise.largest_noise_eps(cost, eps * (1 - _ROUNDING))"
-SENSITIVITY, GEOMETRY, NATIVE = "privacy/sensitivity.py", "problem/geometry.py", "rows/tables/native.py"
+SENSITIVITY, GEOMETRY, NATIVE = "privacy/sensitivity.py", "problem/geometry.py", "rows/tables/encoder.py"
 # As few fits as leave the bound a tenth above eps; a ridge each needs more for less.
 BROKEN = [
     ("output", 6_000, SENSITIVITY, "return (gradient(records, lipschitz", "return (0.5 * gradient(records, lipschitz"),

@@ -10,6 +10,7 @@ import dplr
 from dplr._core import ClippedRows
 from dplr.bounds.scaling import ball_prep, box_prep
 from dplr.mechanisms import squares
+from dplr.privacy.unit import Unit
 from dplr.rows import ArrayRows, row_weights
 from dplr.rows import scores_at as clusters
 from dplr.rows.exact import on_coef_grid, row_map
@@ -29,7 +30,7 @@ def made(n=3000, persons=700, seed=0):
 
 
 def weighted(ids, weights=None, k=1):
-    return row_weights(len(ids), ids, k, weights, None if weights is None else 1.0, None)
+    return row_weights(len(ids), Unit("id", k, None if weights is None else 1.0), ids, weights)
 
 
 def exact(X, y, ids, shares):

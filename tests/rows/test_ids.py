@@ -15,24 +15,29 @@ import pytest
 from hypothesis import given, settings
 from numpy.testing import assert_array_equal
 
-from dplr.rows.persons import PersonCounts, look_alikes, row_weights, shares
-from dplr.rows.persons import numbering as numbering_module
-from dplr.rows.persons.ids import read_ids
+from dplr.privacy.unit import Unit
+from dplr.rows import ids as ids_module
+from dplr.rows.ids import PersonCounts, look_alikes, read_ids
+from dplr.rows.persons import row_weights, shares
 
 Decimal = decimal.Decimal
 NOBODY = -1
 
 
+def counts_of(ids):
+    return PersonCounts(read_ids(ids))
+
+
 def persons(values):
     """Each row's id as its canonical text; None for nobody."""
-    found = read_ids(values).numbers
+    found = read_ids(values)
     texts = [*found.texts(), None]
     assert found.texts() == texts[:-1]
     assert len(set(texts)) == len(texts)
     assert found.codes.dtype == np.int64
     assert_array_equal(np.bincount(found.codes[found.codes >= 0], minlength=len(found.counts)), found.counts)
     assert (found.counts > 0).all()
-    return [texts[code] for code in found.codes.tolist()]
+    return [texts[max(code, NOBODY)] for code in found.codes.tolist()]
 
 
 def oracle(value):
@@ -143,7 +148,7 @@ def test_lone_surrogates_are_told_apart(column):
 def test_bytes_that_are_not_text_are_told_apart_and_never_raise():
     ends = pa.py_buffer(np.array([0, 1, 2, 4, 5], np.int32))
     column = pa.Array.from_buffers(pa.string(), 4, [None, ends, pa.py_buffer(b"\xff\xfe\xff\xfe\xff")])
-    codes = read_ids(column).numbers.codes
+    codes = read_ids(column).codes
     assert codes.tolist() == [0, 1, 2, 0]
 
 
@@ -263,7 +268,7 @@ def test_text_that_one_block_of_a_reader_took_for_numbers_is_refused_or_read_by_
     column = pd.concat(pd.read_csv(path, chunksize=3))["id"]
     assert column.tolist() == [12, 7, 12, "x", "012"]
     with pytest.raises(ValueError, match="Read ids as text"):
-        row_weights(5, column, 1, None, None, None)
+        row_weights(5, Unit("id"), column)
     assert persons(column) == ["12", "7", "12", "x", "012"]
 
 
@@ -276,7 +281,7 @@ def test_integers_have_numbers_in_the_order_in_which_they_appear(values):
     numbers, known = [], {}
     for value in values:
         numbers.append(known.setdefault(value, len(known)))
-    found = numbering_module.of_integers(np.array(values, np.int64))
+    found = ids_module.of_integers(np.array(values, np.int64))
     assert found.codes.tolist() == numbers
     assert found.texts() == [str(value) for value in known]
     assert found.counts.tolist() == [values.count(value) for value in known]
@@ -285,10 +290,10 @@ def test_integers_have_numbers_in_the_order_in_which_they_appear(values):
 def test_tables_grow_as_far_as_all_rows_are_persons():
     n = 200_000
     values = np.random.default_rng(0).permutation(n) - n // 2
-    found = numbering_module.of_integers(values)
+    found = ids_module.of_integers(values)
     assert_array_equal(found.codes, np.arange(n))
     assert (found.counts == 1).all()
-    texts = numbering_module.of_texts([str(value) for value in values.tolist()])
+    texts = ids_module.of_texts([str(value) for value in values.tolist()])
     assert_array_equal(texts.codes, np.arange(n))
 
 
@@ -309,9 +314,9 @@ def colliding(n):
 def test_ids_that_were_chosen_to_collide_are_numbered_by_sorting(monkeypatch):
     values = np.repeat(colliding(20_000), 2)
     used = []
-    by_sorting = numbering_module._sorted_integers
-    monkeypatch.setattr(numbering_module, "_sorted_integers", lambda keys: used.append(1) or by_sorting(keys))
-    found = numbering_module.of_integers(values)
+    by_sorting = ids_module._sorted_integers
+    monkeypatch.setattr(ids_module, "_sorted_integers", lambda keys: used.append(1) or by_sorting(keys))
+    found = ids_module.of_integers(values)
     assert used
     assert_array_equal(found.codes, np.repeat(np.arange(20_000), 2))
     assert (found.counts == 2).all()
@@ -324,9 +329,9 @@ def test_texts_whose_hashes_collide_are_still_told_apart(monkeypatch, way):
         hashes[:] = 7
 
     if way == "equal hashes":
-        monkeypatch.setattr(numbering_module, "hash_texts", of_none)
+        monkeypatch.setattr(ids_module, "hash_texts", of_none)
     else:
-        monkeypatch.setattr(numbering_module, "_PROBES", -1)
+        monkeypatch.setattr(ids_module, "_PROBES", -1)
     texts = ["b", "a", "b", "", "ab"]
     assert persons(texts) == persons(pa.array(texts)) == ["b", "a", "b", None, "ab"]
 
@@ -340,21 +345,21 @@ PART = st.lists(st.integers(0, 5) | st.sampled_from(["0", "1", "01", "", "x"]) |
 @settings(max_examples=150, deadline=None)
 def test_counts_of_parts_in_any_order_and_grouping_are_those_of_the_whole_table(parts, random):
     whole = [value for part in parts for value in part]
-    counted = PersonCounts().add(whole)
+    counted = counts_of(whole)
     turned = list(parts)
     random.shuffle(turned)
-    each = [PersonCounts().add(part) for part in turned]
+    each = [counts_of(part) for part in turned]
     in_turn = PersonCounts()
     for part in turned:
-        in_turn = in_turn.add(part)
+        in_turn = in_turn.merge(counts_of(part))
     restored = pickle.loads(pickle.dumps(PersonCounts().merge(*each)))
     assert counted == in_turn == restored
     ids = read_ids(whole)
-    of_rows = ids.of_persons(shares(ids.numbers.counts, 2, None, None, None))
+    of_rows = ids.of_persons(shares(ids.counts, 2, None, None, None))
     assert len(counted) == sum(1 for value in {None if v is None or v == "" else str(v) for v in whole} if value)
     start = 0
     for part in parts:
-        weights = shares(counted.rows_of(part), 2, None, None, None)
+        weights = shares(counted.weighed(part)[1], 2, None, None, None)
         assert_array_equal(weights, of_rows[start : start + len(part)])
         start += len(part)
 
@@ -366,16 +371,16 @@ def test_files_of_one_table_may_hold_ids_as_numbers_texts_or_categories():
         pd.Series([12.0, None]),
         pd.Series(["7", "12"], dtype="category"),
     ]
-    counted = PersonCounts().merge(*(PersonCounts().add(part) for part in parts))
-    assert [counted.rows_of(part).tolist() for part in parts] == [[4, 2], [4, 1], [4, 0], [2, 4]]
-    assert counted.rows_of(["never counted", None]).tolist() == [0, 0]
+    counted = PersonCounts().merge(*(counts_of(part) for part in parts))
+    assert [counted.weighed(part)[1].tolist() for part in parts] == [[4, 2], [4, 1], [4, 0], [2, 4]]
+    assert counted.weighed(["never counted", None])[1].tolist() == [0, 0]
 
 
 def test_counts_are_values_and_show_no_id():
-    counted = PersonCounts().add(["Zaphod"])
-    counted.add(["Zaphod"])
+    counted = counts_of(["Zaphod"])
+    counted.merge(counts_of(["Zaphod"]))
     counted.merge(counted)
-    assert counted.rows_of(["Zaphod"]).tolist() == [1]
+    assert counted.weighed(["Zaphod"])[1].tolist() == [1]
     assert "Zaphod" not in repr(counted) + str(counted)
     assert counted != PersonCounts()
     with pytest.raises(TypeError):
@@ -396,4 +401,4 @@ def test_texts_of_numpy_among_texts_are_ids():
     """Also in a column of pandas that keeps texts as Python's objects."""
     values = [np.str_("a"), "b", "a"]
     for column in (values, pd.Series(values, dtype="string[python]"), pd.Series(values, dtype=object)):
-        assert row_weights(3, column, 1, None, None, None).persons.tolist() == [0, 1, 0]
+        assert row_weights(3, Unit("id"), column).persons.tolist() == [0, 1, 0]

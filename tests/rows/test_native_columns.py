@@ -15,7 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from numpy.testing import assert_array_equal
 
 import dplr
+import numpy_columns
 from dplr.rows import Encoder, as_table
+from dplr.rows.tables.encoder import write_column
 from every_column import COLUMNS, PRODUCTS, table
 
 MANY = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -23,9 +25,9 @@ ENCODER = "dplr.rows.tables.encoder"
 
 
 @contextmanager
-def without_kernels():
-    """Encoders that are made here read every column by NumPy."""
-    with mock.patch(f"{ENCODER}.native_column", return_value=None):
+def without_kernels(written=numpy_columns.write_column):
+    """Encoders that are made here read every column by its library; and NumPy writes it, or kernels do."""
+    with mock.patch(f"{ENCODER}.native_column", return_value=None), mock.patch(f"{ENCODER}.write_column", written):
         yield
 
 
@@ -36,12 +38,13 @@ def encoder(X, bounds):
 def check_alike(X, bounds, rows=None, native=True):
     """One encoding, or one error; and it is the kernels that were compared."""
     kernels = encoder(X, bounds)
-    with without_kernels():
-        twin = encoder(X, bounds)
-    assert not any([*twin._native, *twin._numbers])
     assert any(values is not None for values in [*kernels._native, *kernels._numbers]) is native
-    want, got = (outcome(each, rows) for each in (twin, kernels))
-    assert got == want
+    got = outcome(kernels, rows)
+    for written in (numpy_columns.write_column, write_column):
+        with without_kernels(written):
+            twin = encoder(X, bounds)
+            assert not any([*twin._native, *twin._numbers])
+            assert got == outcome(twin, rows)
     return got if isinstance(got, str) else kernels.block(rows)[0]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import dplr
 from dplr.rows import as_table
-from dplr.rows.persons.ids import read_ids
+from dplr.rows.ids import read_ids
 from dplr.rows.predictors import encoded
 
 TEXTS = dplr.Bounds({"k": {"levels": ["p", "q"], "missing": "indicator"}}, target=(0, 1))

@@ -14,6 +14,9 @@ from hypothesis import example, given, settings
 from numpy.testing import assert_array_equal
 
 import dplr
+from dplr.fitting.units import with_classes
+from dplr.privacy.unit import ROW, Unit
+from dplr.problem.losses import LOGISTIC
 from dplr.rows import as_target, resolve_labels
 from dplr.rows.persons import class_factors, row_weights, shares
 from dplr.rows.weights import RowWeights
@@ -31,7 +34,7 @@ FACTORS = st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.5, 1 / 3, 1.0]))
 
 
 def weights_of(n, person=None, k=1, w=None, cap=None, factors=None):
-    return row_weights(n, person, k, w, cap, factors)
+    return row_weights(n, Unit(None if person is None else "id", k, cap), person, w, factors)
 
 
 def exact(m, k, w, cap, factor):
@@ -250,26 +253,26 @@ def test_the_data_holder_is_told_of_clipped_weights_and_of_a_cap_from_the_data()
     ],
 )
 def test_each_row_has_the_factor_of_its_label_over_the_largest(y, classes, given_factors, wanted):
-    factors, said = class_factors(resolve_labels(as_target(y), classes), given_factors)
-    assert_array_equal(factors, wanted)
-    assert dict(said) == {str(label): float(factor) for label, factor in given_factors.items()}
+    labels = resolve_labels(as_target(y), classes)
+    unit = with_classes(ROW, given_factors, labels.classes.tolist(), LOGISTIC)
+    assert_array_equal(class_factors(labels, unit), wanted)
+    assert dict(unit.class_weights) == {str(label): float(factor) for label, factor in given_factors.items()}
 
 
 @pytest.mark.parametrize(
     ("given_factors", "error", "says"),
     [
-        ("balanced", ValueError, "must map every class to a public factor; got 'balanced'"),
-        (None, ValueError, "must map every class"),
-        ({0: 1}, ValueError, r"must name every class; missing; got \[1\]"),
-        ({0: 1, 1: 1, 2: 1}, ValueError, r"must name classes alone, which are \[0, 1\]; got \[2\]"),
-        ({0: 1, 1: 0}, ValueError, r"`class_weight\[1\]` must be positive and finite"),
-        ({0: 1, 1: -1}, ValueError, "must be positive and finite"),
-        ({0: 1, 1: math.inf}, ValueError, "must be positive and finite"),
-        ({0: 1, 1: math.nan}, ValueError, "must be positive and finite"),
-        ({0: 1, 1: "2"}, TypeError, "must be a real number"),
-        ({0: 1, 1: True}, TypeError, "must be a real number"),
+        ("balanced", TypeError, "must be a mapping of labels to factors; got 'balanced'"),
+        ({0: 1}, ValueError, r"must name every label, \[0, 1\]; got \[0\]"),
+        ({0: 1, 1: 1, 2: 1}, ValueError, r"must name every label, \[0, 1\]; got \[0, 1, 2\]"),
+        ({0: 1, 1: 0}, ValueError, "must be positive and finite for 1"),
+        ({0: 1, 1: -1}, ValueError, "must be positive and finite for 1"),
+        ({0: 1, 1: math.inf}, ValueError, "must be positive and finite for 1"),
+        ({0: 1, 1: math.nan}, ValueError, "must be positive and finite for 1"),
+        ({0: 1, 1: "2"}, TypeError, "must be a number for 1"),
+        ({0: 1, 1: True}, TypeError, "must be a number for 1"),
     ],
 )
 def test_factors_that_are_not_public_positive_numbers_are_refused(given_factors, error, says):
     with pytest.raises(error, match=says):
-        class_factors(resolve_labels(as_target([0, 1]), None), given_factors)
+        with_classes(ROW, given_factors, [0, 1], LOGISTIC)

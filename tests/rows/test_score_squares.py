@@ -7,6 +7,7 @@ import pytest
 import reference
 from dplr._core import cpu_paths
 from dplr.bounds.scaling import ball_prep, box_prep
+from dplr.privacy.unit import Unit
 from dplr.problem.losses import LOGISTIC
 from dplr.rows import ArrayRows, row_weights
 from dplr.rows.exact import clipped_rows, on_coef_grid
@@ -72,7 +73,7 @@ def test_sums_are_those_of_exact_integers(path, kind, length):
 
 def test_slopes_are_multiplied_by_the_weights_of_rows(path):
     (X, y), prep = made(), PREPS["box"]
-    weights = row_weights(len(y), None, 1, np.random.default_rng(2).uniform(0, 1, len(y)), 1.0, None)
+    weights = row_weights(len(y), Unit(weight_max=1.0), None, np.random.default_rng(2).uniform(0, 1, len(y)))
     query = query_of(prep, 3.0)
     found = sums(ArrayRows(X, y, prep, weights=weights), query)
     assert found == exact(prep, X, y, query, weights.of_rows)

@@ -55,10 +55,5 @@ def check_apart(kinds: dict[str, Kind], target: str | None) -> None:
 def persons_in(X: Any, units: dict[str, Any], bounds: Bounds) -> int:
     """How many persons there are, or rows without persons; raises ValueError for rows without an id."""
     from dplr.fitting.streaming import count_units
-    from dplr.rows import row_weights
-    from dplr.rows.streams.source import Stream
 
-    person = units["person"] or bounds.person
-    if isinstance(X, Stream):
-        return count_units(X, person)
-    return len(X) if person is None else row_weights(len(X), X[person], 1, None, None, None).units
+    return count_units(X, units["person"] or bounds.person)

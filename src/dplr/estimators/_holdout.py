@@ -170,7 +170,7 @@ def _evaluated(model: Any, plan: EvaluationPlan, parts: _Parts, tested: Any, sou
         rows, data = parts.ready.memory, parts.data
         part, weights = rows.take(tested), None
         if data.unit.weighted:  # without the factors of labels, which are for fits
-            weights = row_weights(len(rows.y), None, 1, data.weights, data.unit.weight_max, None).take(tested)
+            weights = row_weights(len(rows.y), data.unit, sample_weight=data.weights).take(tested)
         plan = replace(plan, scorer=scorer_of(model, None, None, False))
         intake = Intake(getattr(part.X, "native", part.X), part.y, data, None, weights, len(part.y))
         return plan.of(drawn(counted(plan, intake), plan.statement, source))

@@ -314,7 +314,7 @@ def _intake(
         raise ValueError(sentence("y", "must have one outcome for each row, and one answer of the model", got))
     weights, unit = None, raw.unit
     if unit.weighted:
-        weights = row_weights(n, raw.ids, unit.rows_per_person, raw.weights, unit.weight_max, None)
+        weights = row_weights(n, unit, raw.ids, raw.weights)
     return Intake(raw.X, outcomes, raw, None, weights, n if weights is None else weights.units)
 
 
@@ -411,7 +411,7 @@ class OutcomePass:
         table = as_table(batch)
         assert table is not None
         weighing = self.weighing
-        columns = [self.target] if weighing is None else [self.target, weighing.person, weighing.weight]
+        columns = [self.target] if weighing is None else [self.target, weighing.unit.person, weighing.weight]
         places = [table.columns.index(name) for name in columns if name is not None]
         y = as_target(table.column(places[0], slice(None)).to_native())
         weights = None if weighing is None else weighing.of(table, None).of_rows

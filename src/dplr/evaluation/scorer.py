@@ -14,7 +14,7 @@ from dplr._kit.validation import real_number, sentence
 from dplr.evaluation.grids import ClassGrid, ErrorGrid, ScoreGrid
 from dplr.evaluation.law import Grid
 from dplr.rows import LabelRule, Labels, Target, as_target, check_unmasked
-from dplr.rows.tables.target import as_float
+from dplr.rows.tables.table import as_float
 
 Matrix = NDArray[np.float64]
 # Probabilities may be this far outside [0, 1] by rounding; what is farther is no probability.

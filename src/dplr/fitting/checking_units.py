@@ -43,8 +43,8 @@ def _counted(findings: UnitFindings, n: int, data: RawRows, *, ids: bool) -> Row
     with warnings.catch_warnings(record=True, action="always", category=DataWarning) as records:
         try:
             if ids:
-                return row_weights(n, data.ids, data.unit.rows_per_person, None, None, None)
-            return row_weights(n, None, 1, data.weights, data.unit.weight_max, None)
+                return row_weights(n, data.unit, data.ids)
+            return row_weights(n, data.unit, sample_weight=data.weights)
         except (ValueError, TypeError) as error:
             findings.refused.append(str(error))
             return None

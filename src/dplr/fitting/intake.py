@@ -115,22 +115,18 @@ class InMemory(Intake):
     weights: RowWeights | None = None
 
     def labelled(self, rule: LabelRule | None, y: Target) -> Self:
-        """These rows, with their labels."""
         return self if rule is None else replace(self, labels=rule.of(y))
 
     def counted(self, data: RawRows, class_weight: ClassWeight, loss: Loss) -> tuple[Self, Unit]:
-        """These rows, with their weights, and the whole unit."""
         labels = self.labels
         unit = with_classes(data.unit, class_weight, None if labels is None else labels.classes.tolist(), loss)
         if not unit.weighted:
             return self, unit
-        factors = None if class_weight is None or labels is None else class_factors(labels, class_weight)[0]
-        weighting = data.ids, unit.rows_per_person, data.weights, unit.weight_max
-        return replace(self, weights=row_weights(len(self.y), *weighting, factors)), unit
+        weights = row_weights(len(self.y), unit, data.ids, data.weights, class_factors(labels, unit))
+        return replace(self, weights=weights), unit
 
     @property
     def units(self) -> int:
-        """The number of persons, or of rows."""
         return len(self.y) if self.weights is None else self.weights.units
 
     @property
@@ -139,14 +135,12 @@ class InMemory(Intake):
         return self.y.values if self.labels is None else self.labels.y
 
     def rows(self, facts: PublicFacts, position: int | None, told: BoundsNotice | None = None) -> Rows:
-        """The rows of one class against the rest; None: of all."""
         labels, y = self.labels, self.y.values
         if labels is not None:
             y = labels.against_the_rest(position) if facts.model_labels else labels.y
         return ArrayRows(self.X, y, facts.prep, weights=self.weights, told=told)
 
     def warn_narrow(self, prep: Prep) -> None:
-        """Warn of target bounds that are far wider than the target."""
         if prep.target is not None:
             warn_narrow(self.y, prep.target)
 

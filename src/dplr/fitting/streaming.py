@@ -20,6 +20,7 @@ from dplr.privacy.unit import Unit
 from dplr.problem.losses import Loss
 from dplr.problem.plan import Plan
 from dplr.rows import FROM_DATA, BoundsNotice, FaultyRows, LabelRule, Labels, PersonCounts, Rows, Target, as_table
+from dplr.rows.persons import row_weights
 from dplr.rows.streams import Recipe, StreamedRows, StreamSource, Weighing, one_pass
 from dplr.rows.streams.passes import CountPass, PersonPass, Persons
 from dplr.rows.streams.rows import no_bar
@@ -54,7 +55,6 @@ class Streamed(Intake):
 
     @property
     def units(self) -> int:
-        """The number of persons, or of rows."""
         counts = None if self.weighing is None else self.weighing.counts
         return self.count if counts is None else len(counts)
 
@@ -77,11 +77,9 @@ class Streamed(Intake):
             count, counts = count_persons(self.stream, person)
         if not unit.weighted:
             return replace(self, count=count), unit
-        weighting = person, data.weight_column, unit.rows_per_person, unit.weight_max, class_weight
-        return replace(self, count=count, weighing=Weighing(*weighting, counts)), unit
+        return replace(self, count=count, weighing=Weighing(unit, data.weight_column, counts)), unit
 
     def rows(self, facts: PublicFacts, position: int | None, told: BoundsNotice | None = None) -> Rows:
-        """The rows of one class against the rest; None: of all."""
         layout = facts.layout
         columns = facts.columns if layout is None or not layout.named else layout.features
         assert columns is not None
@@ -153,9 +151,11 @@ def count_persons(stream: Stream, person: str) -> tuple[int, PersonCounts]:
     return _at_least_one(count), counts
 
 
-def count_units(stream: Stream, person: str | None) -> int:
-    """The number of persons, or of rows where nobody tells persons apart."""
-    return count_rows(stream) if person is None else len(count_persons(stream, person)[1])
+def count_units(X: Any, person: str | None) -> int:
+    """The number of persons of a table or a stream, or of rows where nobody tells persons apart."""
+    if not isinstance(X, Stream):
+        return len(X) if person is None else row_weights(len(X), Unit(person), X[person]).units
+    return count_rows(X) if person is None else len(count_persons(X, person)[1])
 
 
 def rows_without_target(stream: Stream, features: Sequence[str], prep: Prep) -> Rows:

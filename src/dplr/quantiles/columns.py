@@ -11,7 +11,7 @@ from dplr._kit.validation import sentence
 from dplr.bounds.beside import check_name
 from dplr.quantiles.grid import Kind
 from dplr.rows import Table
-from dplr.rows.tables.kinds import declared_kind
+from dplr.rows.tables.values import declared_kind
 
 _OF_TYPES = {
     "integer": Kind.INTEGER, "number": Kind.NUMBER, "flag": Kind.FLAG, "text": Kind.LEVELS, "date": Kind.DATE,

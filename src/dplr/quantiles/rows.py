@@ -54,8 +54,8 @@ class PrivateRows:
         return count_persons(self.stream, self.data.unit.person)[1]
 
     def _weights(self) -> RowWeights:
-        data, unit = self.data, self.data.unit
-        return row_weights(len(self.table), data.ids, unit.rows_per_person, data.weights, unit.weight_max, None)
+        data = self.data
+        return row_weights(len(self.table), data.unit, data.ids, data.weights)
 
     def counted(self) -> Histograms:
         """The exact histograms."""
@@ -74,10 +74,7 @@ class PrivateRows:
         if weighted:
             counts = None if unit.person is None else self._persons()
             tally = None if counts is None else Tally(len(counts))
-            weighing = Weighing(
-                unit.person, self.data.weight_column, unit.rows_per_person, unit.weight_max, None, counts, tally
-            )
-            job = replace(job, weighing=weighing)
+            job = replace(job, weighing=Weighing(unit, self.data.weight_column, counts, tally))
         columns = [name for name in (*job.numbers, *job.texts, unit.person, self.data.weight_column) if name]
         histograms = one_pass(self.stream.parts.chosen(columns), job)
         if tally is not None:

@@ -1,8 +1,8 @@
 """Private rows and the sums over them: `Rows.total(query, coef, rows)`. Private.
 
 `array/` sums rows in memory, and `streams/` rows that are read batch by batch. `files/` and `tables/` read the data of
-users, `persons/` assigns rows to persons, and `queries/` has the sums that rows can answer. A mechanism sees sums,
-never a row.
+users, `ids.py` and `persons.py` assign rows to persons, and `queries/` has the sums that rows can answer. A mechanism
+sees sums, never a row.
 """
 
 from __future__ import annotations
@@ -10,15 +10,26 @@ from __future__ import annotations
 from dplr.rows.array import ArrayRows, check_shapes
 from dplr.rows.base import Rows
 from dplr.rows.faults import BoundsNotice, FaultyRows, explained, other_values, warn_narrow
+from dplr.rows.ids import PersonCounts, look_alikes
 from dplr.rows.labels import FROM_DATA, LabelRule, Labels, above, declared_classes
 from dplr.rows.labels import resolve as resolve_labels
-from dplr.rows.persons import PersonCounts, class_factors, look_alikes, row_weights
+from dplr.rows.persons import class_factors, row_weights
 from dplr.rows.predictors import encoded, predictors, warn_of_new
 from dplr.rows.tables.encoder import Encoder
 from dplr.rows.tables.survey import Survey, of_numbers, survey
-from dplr.rows.tables.table import Table, as_array, as_table, check_indexes, check_unmasked
-from dplr.rows.tables.target import NUMERIC, OBJECTS, Target, as_float, as_target
-from dplr.rows.tables.writers import numbers
+from dplr.rows.tables.table import (
+    NUMERIC,
+    OBJECTS,
+    Table,
+    Target,
+    as_array,
+    as_float,
+    as_table,
+    as_target,
+    check_indexes,
+    check_unmasked,
+)
+from dplr.rows.tables.values import numbers
 from dplr.rows.weights import ALL, RowWeights, Selection, chosen, every
 
 __all__ = [

@@ -24,8 +24,7 @@ from dplr.rows.exact import Allocate, ClippedGradient, Integers, Total, Vector, 
 from dplr.rows.faults import BoundsNotice, refuse
 from dplr.rows.losses import LossGradient, native_rows
 from dplr.rows.tables.encoder import Encoder
-from dplr.rows.tables.table import as_table
-from dplr.rows.tables.target import Target
+from dplr.rows.tables.table import Target, as_table
 from dplr.rows.weights import ALL, RowWeights, Selection, Weights
 from dplr.solvers import sample_step
 

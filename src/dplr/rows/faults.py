@@ -13,7 +13,7 @@ from dplr._kit.warnings import DataWarning, warn
 from dplr.bounds.layout import Layout
 from dplr.rows.exact import Faults
 from dplr.rows.labels import Labels
-from dplr.rows.tables.target import Target
+from dplr.rows.tables.table import Target
 
 _NUMBERS = 'For a number as the target use model="linear". '
 _SHOWN = 5  # the most values of a target that an error lists

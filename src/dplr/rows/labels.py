@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from dplr._kit.validation import is_listed, sentence
 from dplr._kit.warnings import PrivacyWarning, warn
 from dplr.bounds.columns import Pair
-from dplr.rows.tables.target import BOOL, OTHER, TEXT, Target
-from dplr.rows.tables.text import NUMBERS
+from dplr.rows.tables.table import BOOL, OTHER, TEXT, Target
+from dplr.rows.tables.values import NUMBERS
 
 FROM_DATA = "from_data"
 

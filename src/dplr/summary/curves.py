@@ -16,7 +16,7 @@ from dplr._kit.validation import describe, sentence
 from dplr.bounds.columns import TRANSFORMS, Curve, Numeric, middle
 from dplr.bounds.layout import Layout
 from dplr.privacy.estimand import Estimand
-from dplr.rows.tables.writers import write_column
+from dplr.rows.tables.encoder import write_column
 from dplr.summary.render import CANNOT_SAY
 
 Matrix = NDArray[np.float64]
@@ -366,8 +366,7 @@ def _rows(layout: Layout, place: int, knots: Matrix, level: int) -> Matrix:
     for column, first in zip(layout.columns, layout.firsts, strict=False):
         if column.number:
             rows[:, first] = middle(column.number)
-    first, width = layout.firsts[place], layout.widths[place]
-    write_column(knots, layout.columns[place], rows[:, first : first + width])
+    write_column(knots, layout.columns[place], rows, layout.firsts[place])
     if level >= 0:
         rows[:, level] = 1.0
     starts = layout.firsts[len(layout.columns) :]

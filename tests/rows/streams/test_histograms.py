@@ -12,11 +12,12 @@ import pytest
 from numpy.testing import assert_array_equal
 from pyarrow import parquet
 
+from dplr.privacy.unit import Unit
 from dplr.rows import as_table, row_weights, threads
+from dplr.rows.ids import PersonCounts, read_ids
 from dplr.rows.streams import LocalParts, Weighing, histograms, one_pass
 from dplr.rows.streams.histograms import HistogramPass, added
-from dplr.rows.tables.kinds import days
-from dplr.rows.tables.writers import numbers
+from dplr.rows.tables.values import days, numbers
 from reference import cell_counts
 from streamed_rows import MemoryPart, people
 
@@ -114,11 +115,9 @@ def test_weights_of_rows_are_summed_in_whole_units_and_those_of_texts_are_rounde
 
 
 def test_persons_weigh_the_same_in_memory_and_in_parts():
-    from dplr.rows.persons import PersonCounts
-
     ids = TABLE["id"].to_numpy()
-    rows = row_weights(len(ids), ids, 2, None, None, None)
-    weighing = Weighing("id", None, 2, None, None, PersonCounts().add(ids))
+    rows = row_weights(len(ids), Unit("id", 2), ids)
+    weighing = Weighing(Unit("id", 2), None, PersonCounts(read_ids(ids)))
     found = in_parts(TABLE, weighing)
     assert_same(found, in_memory(TABLE, rows.of_rows))
     assert found.cells.sum(axis=1)[0] < len(TABLE) * 2**30

@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 
 from dplr._core import FRACTION_BITS, POWERS, count_cells
 from dplr.rows import threads
-from dplr.rows.persons import read_ids
+from dplr.rows.ids import read_ids
 from dplr.rows.streams.answers import load
 from dplr.rows.streams.recipe import Weighing
-from dplr.rows.tables.kinds import days, is_time
-from dplr.rows.tables.native import native_column
+from dplr.rows.tables.encoder import native_column
 from dplr.rows.tables.table import Table, as_table
-from dplr.rows.tables.writers import numbers
+from dplr.rows.tables.values import days, is_time, numbers
 from dplr.rows.weights import BITS
 
 CELLS = 2 * ((POWERS[1] - POWERS[0]) << FRACTION_BITS) + 1
@@ -142,12 +141,12 @@ def _add_numbers(table: Table | NDArray[Any], place: int, shares: Counts | None,
 def _add_texts(table: Table | NDArray[Any], place: int, shares: Counts | None, sums: dict[str, int]) -> None:
     """Add what the rows of each text weigh; missing values are no text, nor is what UTF-8 cannot write."""
     values = table.column(place, slice(None)).to_native() if isinstance(table, Table) else table[:, place]
-    numbering = read_ids(values).numbers
-    there = numbering.codes >= 0
-    texts = numbering.texts()
+    ids = read_ids(values)
+    there = ids.codes >= 0
+    texts = ids.texts()
     units = np.zeros(len(texts), np.int64)
     weights = 1 << TEXT_BITS if shares is None else shares[there] >> (BITS - TEXT_BITS)
-    np.add.at(units, numbering.codes[there], weights)
+    np.add.at(units, ids.codes[there], weights)
     for text, weight in zip(texts, units.tolist(), strict=True):
         if weight and _is_writable(text):
             sums[text] = sums.get(text, 0) + weight

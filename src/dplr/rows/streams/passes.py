@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr.rows.exact import ClippedGradient
-from dplr.rows.persons import PersonCounts, read_ids, refuse_faults
+from dplr.rows.ids import PersonCounts, read_ids, refuse_faults
 from dplr.rows.streams.answers import AnyTotal, check, dump, load
 from dplr.rows.streams.recipe import Recipe
 from dplr.rows.tables.encoder import Encoder
@@ -187,7 +187,7 @@ class PersonPass:
         ids = read_ids(table.column(table.columns.index(self.person), slice(None)).to_native())
         refuse_faults(ids)
         rows, counts = state
-        counts = [*counts, PersonCounts.of(ids)]
+        counts = [*counts, PersonCounts(ids)]
         return rows + len(table), [_together(counts)] if len(counts) >= _FEW_COUNTS else counts
 
     def merge(self, first: Persons, second: Persons) -> Persons:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,12 +10,13 @@ import numpy as np
 from dplr._kit.validation import sentence
 from dplr._kit.warnings import DataWarning, muted
 from dplr.bounds.scaling import Prep
+from dplr.privacy.unit import Unit
 from dplr.rows.array import ArrayRows
+from dplr.rows.ids import PersonCounts
 from dplr.rows.labels import LabelRule, Labels
-from dplr.rows.persons import PersonCounts, class_factors, weights_of
+from dplr.rows.persons import class_factors, row_weights
 from dplr.rows.streams.tally import Tally
-from dplr.rows.tables.table import Table, as_table
-from dplr.rows.tables.target import NUMERIC, Target, as_target
+from dplr.rows.tables.table import NUMERIC, Table, Target, as_table, as_target
 from dplr.rows.weights import RowWeights
 
 
@@ -26,26 +26,21 @@ class Weighing:
 
     Attributes
     ----------
-    person, weight : the columns that hold ids and weights; None for none.
-    rows_per_person, weight_max : k and W.
-    class_weight : label -> factor; None for none.
+    unit : whom the guarantee protects; `unit.person` is the column of the ids.
+    weight : the column of the weights; None for none.
     counts : how many rows each person has, once a pass counted them. As private as the rows: never sent to a worker.
     tally : adds up what persons weigh in a pass; like the counts, never sent to a worker.
     """
 
-    person: str | None
+    unit: Unit
     weight: str | None
-    rows_per_person: int
-    weight_max: float | None
-    class_weight: Mapping[Any, float] | None
     counts: PersonCounts | None = None
     tally: Tally | None = None
 
     def of(self, table: Table, labels: Labels | None) -> RowWeights:
-        factors = None if self.class_weight is None or labels is None else class_factors(labels, self.class_weight)[0]
-        ids, weights = (None if name is None else _column(table, name) for name in (self.person, self.weight))
+        ids, weights = (None if name is None else _column(table, name) for name in (self.unit.person, self.weight))
         with muted(DataWarning):  # about shares of one batch, which say nothing of the whole
-            of_rows = weights_of(len(table), ids, self.counts, self.rows_per_person, weights, self.weight_max, factors)
+            of_rows = row_weights(len(table), self.unit, ids, weights, class_factors(labels, self.unit), self.counts)
         if self.tally is not None:
             self.tally.add(of_rows)
         return of_rows
@@ -79,7 +74,7 @@ class Recipe:
     @property
     def columns(self) -> tuple[str, ...]:
         """All columns that are read."""
-        weight_columns = () if self.weighing is None else (self.weighing.person, self.weighing.weight)
+        weight_columns = () if self.weighing is None else (self.weighing.unit.person, self.weighing.weight)
         return (*self.features, *(name for name in (self.target, *weight_columns) if name is not None))
 
     def rows_of(self, batch: Any) -> ArrayRows:

@@ -15,7 +15,7 @@ from dplr.rows.files.parquet import ParquetPart, footer_of, is_parquet
 from dplr.rows.files.part import CachedPart
 from dplr.rows.files.sources import files_of, schema_of
 from dplr.rows.files.sources import parts_of as parts_of_files
-from dplr.rows.persons import PersonCounts
+from dplr.rows.ids import PersonCounts
 from dplr.rows.streams.engines import Query, is_lazy, parts_of, placed, query_of
 from dplr.rows.streams.parts import LocalParts, Parts
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from dplr._kit.validation import describe
 from dplr.bounds.columns import Column, Levels, Pair
-from dplr.rows.tables.text import MISSING, UNKNOWN
-from dplr.rows.tables.writers import codes, numbers
+from dplr.rows.tables.values import MISSING, UNKNOWN, codes, numbers
 
 _INNER = (0.005, 0.995)  # quantiles
 

@@ -1,4 +1,4 @@
-"""Weights of rows: exact multiples of 2^-30 (privacy/unit.md)."""
+"""How much each row counts: exact multiples of 2^-30 from ids, weights and labels. Proof: privacy/unit.md."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from dplr._kit.validation import sentence
 from dplr._kit.warnings import DataWarning, warn
-from dplr.rows.persons.counts import PersonCounts
-from dplr.rows.persons.ids import read_ids, refuse_faults
-from dplr.rows.tables.target import OTHER, TEXT, as_target
+from dplr.privacy.unit import Unit
+from dplr.rows.ids import PersonCounts, read_ids, refuse_faults
+from dplr.rows.labels import Labels
+from dplr.rows.tables.table import OTHER, TEXT, as_target
 from dplr.rows.weights import BITS, RowWeights
 
 Vector = NDArray[np.float64]
@@ -26,63 +27,54 @@ _BLOCK_ROWS = 2**14
 
 def row_weights(
     n: int,
-    person: Any | None,
-    rows_per_person: int,
-    sample_weight: Any | None,
-    weight_max: float | None,
-    factors: Vector | None,
+    unit: Unit,
+    ids: Any | None = None,
+    sample_weight: Any | None = None,
+    factors: Vector | None = None,
+    counts: PersonCounts | None = None,
 ) -> RowWeights:
     """The weights of n rows, and their persons.
 
     Parameters
     ----------
-    n : number of rows.
-    person : (n,) ids: an array, a sequence, or a column of any library; None where every row is a unit.
-    rows_per_person : k.
+    unit : whom the guarantee protects; its factors of labels are not used.
+    ids : (n,) an array, a sequence, or a column of any library; None where every row is a unit.
     sample_weight : (n,) numbers; None where rows have no weights.
-    weight_max : W, positive and finite, where rows have weights.
     factors : (n,) factors of the labels, from 0 to 1; None where they have none.
+    counts : how many rows each person has, where these are not all rows.
 
     Raises
     ------
     TypeError, ValueError
         For types and lengths, and for ids and weights that are missing or unreadable. No error shows an id.
     """
-    weights = None if sample_weight is None else _read_weights(n, sample_weight, weight_max)
-    if person is None:
-        one_each = np.broadcast_to(np.int64(1), n)
-        return RowWeights(shares(one_each, 1, weights, weight_max, factors), None, n)
-    ids = read_ids(person)
-    if len(ids) != n:
-        raise ValueError(f"`person` must have one id for each row of X; got {len(ids)} ids and {n} rows.")
-    refuse_faults(ids)
-    persons, counts = ids.numbers.codes, ids.numbers.counts
-    if weights is None and factors is None:
-        of_rows = ids.of_persons(shares(counts, rows_per_person, None, None, None))
-    else:
-        of_rows = shares(ids.of_persons(counts), rows_per_person, weights, weight_max, factors)
-    return RowWeights(of_rows, persons, len(counts))
-
-
-def weights_of(
-    n: int,
-    person: Any | None,
-    counts: PersonCounts | None,
-    rows_per_person: int,
-    sample_weight: Any | None,
-    weight_max: float | None,
-    factors: Vector | None,
-) -> RowWeights:
-    """The weights of n rows of a larger table, each as `row_weights` would weigh it in the whole.
-
-    Parameters are as there; `counts` are of the whole table, whose ids were checked when they were counted.
-    """
-    weights = None if sample_weight is None else _read_weights(n, sample_weight, weight_max)
+    weights = None if sample_weight is None else _read_weights(n, sample_weight, unit.weight_max)
+    if ids is None:
+        rows = np.broadcast_to(np.int64(1), n)
+        return RowWeights(shares(rows, 1, weights, unit.weight_max, factors), None, n)
     if counts is None:
-        one_each = np.broadcast_to(np.int64(1), n)
-        return RowWeights(shares(one_each, rows_per_person, weights, weight_max, factors), None, n)
-    persons, rows = counts.weighed(person)
-    return RowWeights(shares(rows, rows_per_person, weights, weight_max, factors), persons, len(counts))
+        read = read_ids(ids)
+        if len(read) != n:
+            raise ValueError(f"`person` must have one id for each row of X; got {len(read)} ids and {n} rows.")
+        refuse_faults(read)
+        persons, rows, units = read.codes, read.of_persons(read.counts), len(read.counts)
+    else:
+        persons, rows, units = *counts.weighed(ids), len(counts)
+    return RowWeights(shares(rows, unit.rows_per_person, weights, unit.weight_max, factors), persons, units)
+
+
+def class_factors(labels: Labels | None, unit: Unit) -> Vector | None:
+    """(n,) the public factor of each row's label over the largest one; 0 for what is not a label."""
+    if labels is None or not unit.class_weights:
+        return None
+    sizes = np.array([*(factor for _, factor in unit.class_weights), 0.0])
+    if len(labels.classes) > 2:
+        places = np.asarray(labels.y, np.int64)
+    else:
+        negative, positive = labels.codes
+        values = np.asarray(labels.y, np.float64)
+        places = np.where(values == negative, 0, np.where(values == positive, 1, 2))
+    return np.asarray((sizes / sizes.max())[places])
 
 
 def shares(
@@ -91,9 +83,8 @@ def shares(
 ) -> Vector:  # fmt: skip
     """a = 2^-30 floor(2^30 min(1/k, 1/m) * min(w, W)/W * c) for m rows of a person, and 0 where m is 0.
 
-    All factors are at most 1 and rounding goes down, so a is at most 1/m, and m rows weigh at most 1 together.
-    Parameters are as in `row_weights`, with m = `rows` of each row's person; weights that are not positive numbers
-    count 0.
+    All factors are at most 1 and rounding goes down, so a is at most 1/m, and m rows weigh at most 1 together. m is
+    `rows` of each row's person; weights that are not positive numbers count 0.
     """
     values = np.empty(len(rows))
     for start in range(0, len(rows), _BLOCK_ROWS):
@@ -122,11 +113,9 @@ def _floors(
         cap, exponent = math.frexp(cap)
         w = np.ldexp(w, -exponent)
     c: Any = 1.0 if factors is None else np.where(factors > 0, np.minimum(factors, 1.0), 0.0)
-    shape = divisors.shape
-    w, c = np.broadcast_to(w, shape), np.broadcast_to(c, shape)
+    w, c = np.broadcast_to(w, divisors.shape), np.broadcast_to(c, divisors.shape)
     quotients = w * c / (cap * divisors) * 2.0**BITS
-    floors = np.floor(quotients)
-    nearest = np.rint(quotients)
+    floors, nearest = np.floor(quotients), np.rint(quotients)
     doubtful = np.flatnonzero((np.abs(quotients - nearest) < _DOUBT) & (nearest > 0))
     r = nearest[doubtful]
     high, low = _product(w[doubtful] * 2.0**BITS, c[doubtful])
@@ -157,7 +146,7 @@ def _halves(a: Vector) -> tuple[Vector, Vector]:
 
 
 def _read_weights(n: int, sample_weight: Any, weight_max: float | None) -> Vector:
-    """Weights as float64."""
+    """Weights as float64, refused where one is no finite number of at least 0."""
     plain = np.ma.getdata(sample_weight) if isinstance(sample_weight, np.ma.MaskedArray) else sample_weight
     column = as_target(plain, "sample_weight")
     remedy = "Give one number for each row."
@@ -170,36 +159,31 @@ def _read_weights(n: int, sample_weight: Any, weight_max: float | None) -> Vecto
     weights = column.as_float()
     if isinstance(sample_weight, np.ma.MaskedArray):
         weights = np.where(np.ma.getmaskarray(sample_weight), np.nan, weights)
-    _refuse_weights(weights)
+    wrong = {
+        "missing or not a number": np.isnan(weights),
+        "infinite": np.isinf(weights),
+        "negative": (weights < 0) & ~np.isinf(weights),
+    }
+    counts = [f"{np.count_nonzero(rows)} {kind}" for kind, rows in wrong.items() if rows.any()]
+    if counts:
+        raise ValueError(
+            f"`sample_weight` must hold finite numbers of at least 0; got {', '.join(counts)}, of {n} rows. "
+            "Remove or impute them, with rules that do not come from the private data."
+        )
     _warn_of_cap(weights, float(weight_max or 0.0))
     return weights
 
 
-def _refuse_weights(weights: Vector) -> None:
-    if len(weights) and weights.min() >= 0 and weights.max() < math.inf:
-        return
-    missing, infinite = int(np.isnan(weights).sum()), int(np.isinf(weights).sum())
-    negative = int((weights < 0).sum()) - int(np.isneginf(weights).sum())
-    if missing or infinite or negative:
-        kinds = {"missing or not a number": missing, "infinite": infinite, "negative": negative}
-        listed = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
-        raise ValueError(
-            f"`sample_weight` must hold finite numbers of at least 0; got {listed}, of {len(weights)} rows. "
-            "Remove or impute them, with rules that do not come from the private data."
-        )
-
-
-def _warn_of_cap(weights: Vector, weight_max: float) -> None:
+def _warn_of_cap(weights: Vector, cap: float) -> None:
     """Tell the data holder of a cap that looks as if it came from the data, and of weights above it."""
     largest = weights.max(initial=0.0)
-    parts = []
-    if largest > weight_max:
-        clipped = int((weights > weight_max).sum())
-        parts.append(f"{clipped / len(weights):.2%} of the weights are above the cap {weight_max:g} and were clipped")
-    elif largest == weight_max:
-        parts.append(
-            f"the cap {weight_max:g} is the largest weight in the data. A cap that was taken from the data voids the "
+    if largest < cap:
+        return
+    if largest > cap:
+        fact = f"{np.mean(weights > cap):.2%} of the weights are above the cap {cap:g} and were clipped"
+    else:
+        fact = (
+            f"the cap {cap:g} is the largest weight in the data. A cap that was taken from the data voids the "
             "guarantee; take it from public knowledge, such as twice the population per sampled row"
         )
-    if parts:
-        warn(DataWarning(f"{'. '.join(parts)}.", "For the data holder: this is not private."), DataWarning)
+    warn(DataWarning(f"{fact}.", "For the data holder: this is not private."), DataWarning)
