@@ -69,19 +69,26 @@ TRANSFORMS = {
 
 
 class _Declared:
-    """Names of what the model has of a column: a number, levels, bins or knots, all but one of them, and a mark."""
+    """What the model has of a column: a number, or columns for levels, bins or knots, and a mark behind them.
+
+    Attributes
+    ----------
+    number : the range of the column that holds a number; None where levels or bins have columns of their own.
+    block : how many columns come behind it, of which at most one is not zero; of shares of knots at most two are not.
+    marked : 1 where a missing value has a column of its own; else 0.
+    left_out : the place of what has no column: the reference, or the first of two levels.
+    places : of levels and bins the column of each, counted from the first, and -1 for the reference.
+    """
 
     __slots__ = ()
     missing: Any
 
     @property
     def marked(self) -> int:
-        """1 where a missing value has a column of its own, behind all others; else 0."""
         return int(self.missing == INDICATOR)
 
     @property
     def left_out(self) -> int | None:
-        """The place of what has no column: the reference, or the first of two levels."""
         return None
 
     def _all_names(self, name: str) -> list[str]:
@@ -123,12 +130,10 @@ class Numeric(_Declared):
 
     @property
     def block(self) -> int:
-        """Columns of which at most one is not zero."""
         return self.marked
 
     @property
     def number(self) -> Pair | None:
-        """The range of the column that holds a number."""
         return self.range
 
     @property
@@ -186,7 +191,6 @@ class Curve(Numeric):
 
     @property
     def block(self) -> int:
-        """Columns of the knots, and of the mark behind them: at least 0, and together at most 1 in any row."""
         return len(self.places) + self.marked
 
     @property
@@ -263,12 +267,10 @@ class Bins(_Declared):
 
     @property
     def places(self) -> tuple[int, ...]:
-        """The column of each bin, counted from the first; -1 for the reference."""
         return _places(len(self.edges) + 1, self.left_out)
 
     @property
     def block(self) -> int:
-        """Columns of which at most one is not zero."""
         return len(self.edges) + (self.reference is None) + self.marked
 
     def bin_of(self, value: float) -> int:
@@ -329,22 +331,18 @@ class Levels(_Declared):
     @property
     def value_places(self) -> tuple[int, ...]:
         """The column of each value, as `places` has that of each level."""
-        places = self.places
-        return tuple(places[position] for position in self.positions)
+        return tuple(np.array(self.places)[list(self.positions)].tolist())
 
     @property
     def text(self) -> bool:
-        """Whether the values are text."""
         return isinstance(self.values[0], str)
 
     @property
     def number(self) -> Pair | None:
-        """The range of the column that holds a number; None where levels have columns of their own."""
         return None if self.kind == "one_hot" else (0.0, len(self.levels) - 1.0)
 
     @property
     def block(self) -> int:
-        """Columns of which at most one is not zero."""
         return (len(self.levels) - (self.reference is not None) if self.kind == "one_hot" else 0) + self.marked
 
     @property
@@ -355,7 +353,6 @@ class Levels(_Declared):
 
     @property
     def places(self) -> tuple[int, ...]:
-        """The column of each level, counted from the first, with "one_hot"; -1 for the reference."""
         return _places(len(self.levels), self.left_out)
 
     def code_of(self, level: Level) -> int:

@@ -8,9 +8,11 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from dplr._kit.validation import sentence
 from dplr.bounds.beside import Provenance
-from dplr.bounds.columns import CONSTANT, Bins, Column, Curve, Levels, Numeric, Pair, require
+from dplr.bounds.columns import CONSTANT, Bins, Column, Curve, Levels, Matrix, Numeric, Pair, require
 from dplr.bounds.products import Product
 
 _MOST_LETTERS = 2**24  # of the names of all columns: a long name is written once for each level
@@ -164,6 +166,13 @@ class Layout:
     def pairs(self) -> tuple[Pair, ...]:
         """The range of every column of the model; those of one-hot blocks are 0 or 1."""
         return tuple(group.range for _, group in self.groups for _ in range(group.width))
+
+    @cached_property
+    def ends(self) -> Matrix:
+        """(2, columns) those ranges, lower ones first."""
+        ends = np.array(self.pairs, np.float64).T
+        ends.flags.writeable = False
+        return ends
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +14,6 @@ from dplr.bounds.columns import Matrix, Pair, middle
 from dplr.bounds.layout import Layout
 from dplr.problem.geometry import GRID, INTERCEPT, Geometry
 from dplr.problem.losses import log_offset
-
-Ends: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.float64]]"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -30,8 +27,8 @@ class Prep:
     low, high : (d + 1,) clamp in grid units.
     labels : numeric codes of the negative and the positive label, or None for a numeric target.
     layout : how the columns of a table become those of the model; None where they are the same.
-    limits : least and greatest value of each column, (d,) each, in the user's units, that a narrowed model tells apart;
-        None for all.
+    limits : (2, d) least and greatest value of each column, in the user's units, that a narrowed model tells apart:
+        infinite where it is not narrowed; None where none is.
     target : the declared bounds of a numeric target; None for labels, and where none are declared.
     link : `"identity"`, or `"log"` where the exponential of the sum predicts a numeric target.
 
@@ -39,29 +36,27 @@ class Prep:
     """
 
     geometry: Geometry
-    shift: NDArray[np.float64]
-    scale: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    shift: Matrix
+    scale: Matrix
+    low: Matrix
+    high: Matrix
     labels: Pair | None = None
     layout: Layout | None = None
-    limits: Ends | None = None
+    limits: Matrix | None = None
     target: Pair | None = None
     link: str = "identity"
 
     @property
-    def ends(self) -> Ends | None:
-        """Least and greatest value of each column, (d,) each, in the user's units: what a fit clips to.
+    def ends(self) -> Matrix | None:
+        """(2, d) least and greatest value of each column, in the user's units: what a fit clips to.
 
         Those of the narrowed ranges, and of the bounds elsewhere; None where no columns are declared.
         """
-        if self.layout is None:
-            return None
-        declared = np.array(self.layout.pairs, np.float64).T
-        low, high = declared if self.limits is None else self.limits
-        return np.where(np.isfinite(low), low, declared[0]), np.where(np.isfinite(high), high, declared[1])
+        if self.layout is None or self.limits is None:
+            return None if self.layout is None else self.layout.ends
+        return np.where(np.isfinite(self.limits), self.limits, self.layout.ends)
 
-    def counted(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def counted(self, rows: Matrix) -> Matrix:
         """Rows (n, d) as the fit counted such rows, in the user's units and not rounded: for predictions.
 
         Every number is clipped to its bounds or its narrower range; without bounds a row outside the unit ball counts
@@ -77,7 +72,7 @@ class Prep:
             return 0.0
         return log_offset(*self.target)
 
-    def predicted(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    def predicted(self, sums: Matrix) -> Matrix:
         """Predictions (n,) of a numeric target from the sums of coefficients times values, within its bounds."""
         if self.target is None:
             return sums
@@ -94,7 +89,7 @@ class Prep:
         scale, low, high = (part * factors for part in (self.scale, self.low, self.high))
         return replace(self, geometry=self.geometry.weighted(weights), scale=scale, low=low, high=high)
 
-    def narrowed(self, middles: NDArray[np.float64], half_widths: NDArray[np.float64]) -> Prep:
+    def narrowed(self, middles: Matrix, half_widths: Matrix) -> Prep:
         """The way of rows whose entries count as the nearest of middle +- half-width, stretched to all of [-c, c].
 
         Both are (d,), in scaled units. A column of half-width c or more stays as it is. Needs bounds.
@@ -108,7 +103,7 @@ class Prep:
         low[narrow], high[narrow] = -units, units
         return self._limited(narrow, shift, scale, low, high)
 
-    def clipped(self, middles: NDArray[np.float64], half_widths: NDArray[np.float64]) -> Prep:
+    def clipped(self, middles: Matrix, half_widths: Matrix) -> Prep:
         """As `narrowed`, and not stretched: coefficients stay those of the same scaled problem."""
         c = self.geometry.half_width
         assert c is not None
@@ -122,13 +117,12 @@ class Prep:
         They stay inside the declared bounds in every bit: the way back to units rounds.
         """
         limits = np.full((2, self.geometry.d), [[-np.inf], [np.inf]])
-        for limit, ends in zip(limits, (low, high), strict=True):
-            limit[narrow] = shift[narrow] + ends[narrow] / scale[narrow]
+        limits[:, narrow] = shift[narrow] + np.stack([low[narrow], high[narrow]]) / scale[narrow]
         if self.layout is not None:
-            limits = np.where(np.isfinite(limits), np.clip(limits, *np.array(self.layout.pairs, np.float64).T), limits)
-        return replace(self, shift=shift, scale=scale, low=low, high=high, limits=(limits[0], limits[1]))
+            limits = np.where(np.isfinite(limits), np.clip(limits, *self.layout.ends), limits)
+        return replace(self, shift=shift, scale=scale, low=low, high=high, limits=limits)
 
-    def to_user_units(self, coef: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    def to_user_units(self, coef: Matrix) -> tuple[Matrix, float]:
         """Coefficients and intercept for the user's columns and target, from those of the scaled problem."""
         d = self.geometry.d
         slopes = coef[:d].copy()
@@ -142,7 +136,7 @@ class Prep:
             offset = offset / y_scale + float(self.shift[d])
         return slopes, offset + self._log_offset
 
-    def standardised(self, center: NDArray[np.float64], factors: NDArray[np.float64], constant: float) -> Prep:
+    def standardised(self, center: Matrix, factors: Matrix, constant: float) -> Prep:
         """The way to factors * (x - center) instead of x, with another constant for the intercept. Needs bounds.
 
         Only for sums over rows: coefficients come back as those of x. Nothing here makes sure that such rows lie in the
@@ -156,7 +150,7 @@ class Prep:
         geometry = Geometry(d, half_width=1.0, intercept=constant)
         return Prep(geometry, shift, scale, low, high, self.labels)
 
-    def from_user_units(self, coef: NDArray[np.float64], intercept: float) -> tuple[float, ...]:
+    def from_user_units(self, coef: Matrix, intercept: float) -> tuple[float, ...]:
         """Coefficients of the scaled problem, the intercept's coordinate last: the way back of `to_user_units`."""
         d = self.geometry.d
         slopes, offset = coef.astype(np.float64), intercept - self._log_offset
@@ -239,7 +233,7 @@ def box_prep(
     return _prep(geometry, columns, labels, target, link)
 
 
-def in_unit_ball(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def in_unit_ball(rows: Matrix) -> Matrix:
     """Rows (n, d) projected onto the unit ball; those inside stay as they are, bit for bit."""
     with np.errstate(over="ignore"):
         outside = np.flatnonzero(~(np.einsum("ij,ij->i", rows, rows) <= 1.0))
