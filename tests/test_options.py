@@ -1,12 +1,12 @@
-"""One wording for each option, wherever a docstring does not say it in its own words."""
+"""Options of a fit are declared once: whatever takes them has their defaults, rules and words."""
 
 import inspect
 
 import pytest
 
 import dplr
-from dplr._kit.options import _SECTION, OPTIONS, _entries, documented
 from dplr.estimators import ESTIMATORS, OWN
+from dplr.fitting.options import _DECLARED, _SECTION, _entries, declared, documented, entry_of
 
 MODELS = [*ESTIMATORS.values(), *OWN.values()]
 
@@ -23,11 +23,24 @@ def test_a_model_describes_every_option_and_every_attribute_once(kind):
         assert inspect.cleandoc(kind.__doc__).count(f"\n{name} : ") == 1
 
 
-def test_fit_has_the_wording_of_the_models():
-    """It writes its entries out, since an editor reads the source of the main door."""
-    own = {"eps", "person"}  # of another type there
-    texts = {name: " ".join(text.split()) for name, text in OPTIONS.items() if name not in own}
-    assert {name: " ".join(text.split()) for name, text in parameters(dplr.fit).items() if name in texts} == texts
+@pytest.mark.parametrize("thing", [dplr.fit, dplr.plan, *MODELS])
+def test_whatever_takes_options_has_their_defaults_and_words(thing):
+    """An own entry is of an option that is another thing there."""
+    own = {"person", "bounds", "mechanism", "class_weight", "n_rows"}
+    taken, entries = inspect.signature(thing).parameters, parameters(thing)
+    options = {each.name: each for each in declared() if each.name in taken}
+    assert len(options) > 10
+    for name, option in options.items():
+        if taken[name].default is not inspect.Parameter.empty:
+            assert taken[name].default == option.default
+        assert entries[name] == entry_of(name, taken[name].default) or name in own
+
+
+def test_defaults_keep_their_rules_and_fit_takes_every_option():
+    assert set(_DECLARED) < set(inspect.signature(dplr.fit).parameters)
+    for option in _DECLARED.values():
+        if option.metadata["rule"] is not None:
+            option.metadata["rule"](option.default)
 
 
 def test_entries_are_filled_in_in_the_order_of_the_signature_and_own_ones_stay():
@@ -66,7 +79,7 @@ def test_entries_are_filled_in_in_the_order_of_the_signature_and_own_ones_stay()
 
     assert Made.__doc__.split("\n\n") == [
         "A thing.",
-        f"Parameters\n----------\n{OPTIONS['l2']}\ndelta : int\n    Another delta.",
+        f"Parameters\n----------\n{entry_of('l2', 'auto')}\ndelta : int\n    Another delta.",
         "Attributes\n----------\none_, two_ : int\n    Two numbers.\nthree_ : int\n    A number.",
         "Notes\n-----\nA note.\n",
     ]

@@ -147,7 +147,7 @@ def pair_of_points():
 
 
 def test_noise_of_another_scale_for_a_neighbour_is_the_evidence():
-    estimator = estimator_of("logistic", [0, 1], None, eps=1.0, mechanism="fm")
+    estimator = estimator_of("logistic", classes=[0, 1], eps=1.0, mechanism="fm")
     duel = Duel(Trial(estimator, None, 1.0, False, False, OfTheData), pair_of_points())
     evidence = evidence_of(duel, duel.statement, 20, 0.999, 0, lambda numbers, _: numbers)
     assert evidence.exact == math.inf

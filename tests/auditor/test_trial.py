@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 def duel(mechanism, delta=0.0, second=(-0.6, 0.8), y=0.0, **options):
     estimator = estimator_of(
-        "logistic", [0, 1], None, eps=1.0, delta=delta, mechanism=mechanism, fit_intercept=False, **options
+        "logistic", classes=[0, 1], eps=1.0, delta=delta, mechanism=mechanism, fit_intercept=False, **options
     )
     others = tuple(Record(np.array([0.05 * k, 0.2]), float(k % 2)) for k in range(19))
     there = None if second is None else Record(np.array(second), y)

@@ -13,7 +13,7 @@ import pytest
 import dplr
 from dplr.fitting.facts import public_facts
 from dplr.fitting.release import release
-from dplr.planner import Facts, simulation
+from dplr.planner import PlanKeywords, simulation
 from dplr.planner.simulation import Simulator, simulator
 from dplr.planner.sweep import counts_of, deltas_of, levels_of
 from dplr.utility._planned import excess_risk_of
@@ -321,4 +321,4 @@ def test_simulations_pass_on_every_fact_of_a_plan_with_its_default():
     handed_on = inspect.signature(public_facts).parameters
     assert {name: each.default for name, each in handed_on.items()} == {name: facts[name] for name in handed_on}
     assert {*handed_on} == {*facts} - {"eps"}
-    assert {*Facts.__annotations__} == {*handed_on} - {"n_rows", "delta", "class_weight"}
+    assert {*PlanKeywords.__annotations__} == {*handed_on} - {"n_rows", "delta", "class_weight"}

@@ -9,7 +9,6 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from dplr._kit.options import documented
 from dplr._kit.progress import bars, silent
 from dplr._kit.validation import check_count, check_eps, check_flag, real_number, sentence
 from dplr.auditor.evidence import evidence_of
@@ -21,7 +20,8 @@ from dplr.auditor.worst import Worst, worst_pair
 from dplr.bounds.columns import Levels
 from dplr.bounds.declared import coded_bounds, with_numbers
 from dplr.estimators import estimator_of
-from dplr.fitting.facts import Facts, public_facts, takes_facts
+from dplr.fitting.facts import public_facts, takes_facts
+from dplr.fitting.options import PLANNED, PlanKeywords, documented
 from dplr.fitting.planning import PublicFacts, check_promise
 from dplr.fitting.units import ClassWeight
 from dplr.privacy.guarantees import Neighbouring
@@ -44,7 +44,7 @@ def audit(
     broken: bool = False,
     class_weight: ClassWeight = None,
     progress: bool = False,
-    **facts: Unpack[Facts],
+    **facts: Unpack[PlanKeywords],
 ) -> Audit:
     """Try to prove the promise of a fit wrong, on made-up neighbours within and beyond your own bounds.
 
@@ -149,17 +149,14 @@ def _trial(public: PublicFacts, eps: float, model: str | Loss, class_weight: Cla
     target = None if classes else public.target_pair
     columns, unit = coded_bounds(public.bounds, classes, target), public.unit
     bounds = with_numbers(columns, unit.rows_per_person, unit.weight_max)
-    options: dict[str, Any] = {
-        "eps": eps, "delta": public.delta, "mechanism": public.mechanism, "bounds": bounds,
-        "fit_intercept": public.fit_intercept, "l2": public.l2, "neighbouring": public.neighbouring,
-        "n_rows": public.n_rows if public.neighbouring == Neighbouring.ADD_REMOVE else None,
-        "curves": public.curves, "aim": public.aim, "public": public.public,
-    }  # fmt: skip
+    options: dict[str, Any] = {name: getattr(public, name) for name in PLANNED} | {"eps": eps, "bounds": bounds}
+    if public.neighbouring == Neighbouring.ADD_REMOVE:
+        options["n_rows"] = public.n_rows
     labels = list(range(classes)) if classes and columns is None else None
     weights = None
     if class_weight is not None and public.classes is not None:
         weights = {place: class_weight[label] for place, label in enumerate(public.classes)}
-    estimator = estimator_of(model, labels, weights, **options)
+    estimator = estimator_of(model, classes=labels, class_weight=weights, **options)
     return Trial(estimator, bounds, eps, unit.person is not None, unit.weight_max is not None), classes
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -28,8 +28,8 @@ from dplr.bounds.declared import BoundsLike, as_bounds
 from dplr.bounds.layout import Layout
 from dplr.estimators import LinearRegression, LogisticRegression, _html, _uncovered
 from dplr.estimators._callers import call_stack
-from dplr.estimators._declared import estimator
 from dplr.estimators._html import DOCUMENTATION, NotebookView
+from dplr.fitting.options import FitOptions, estimator
 from dplr.fitting.planning import PublicFacts, check_promise
 from dplr.fitting.release import FitInput, Record
 from dplr.fitting.run import accounted
@@ -144,7 +144,7 @@ class TableModel(NotebookView, CellModel, BaseEstimator):  # type: ignore[misc]
     def _plain_model(self) -> Any:
         """The model without privacy that reads rows and predicts: the same checks, units and conventions."""
         kind = _Labels if check_choice("model", self.model, MODELS) == "logistic" else _Numbers
-        shared = ("eps", "bounds", "fit_intercept", "neighbouring", "n_rows", "ledger", "rng")
+        shared = [each.name for each in fields(FitOptions) if hasattr(self, each.name)]
         labels = {"classes": self.classes} if self.model == "logistic" else {}
         model: Any = kind(mechanism="none", **{name: getattr(self, name) for name in shared}, **labels)
         model._alias = type(self).__name__

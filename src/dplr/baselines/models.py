@@ -9,7 +9,7 @@ from dplr.baselines._base import TableModel
 from dplr.baselines.hits import Positions
 from dplr.baselines.law import TwoSided, usual_threshold
 from dplr.baselines.table import Counts, priority_sample
-from dplr.estimators._declared import estimator
+from dplr.fitting.options import estimator
 from dplr.noise import Source
 
 

@@ -116,15 +116,12 @@ def privacy_options(function: Function) -> Function:
     return function
 
 
-_PARAMETERS = (
-    "eps", "delta", "mechanism", "model", "neighbouring", "l2", "curves", "public",
-    "aim",
-)  # fmt: skip
-
-
 def parameters_of(options: dict[str, Any]) -> dict[str, Any]:
     """The options of `eps_option` and `privacy_options`, taken out of others, as parameters of `dplr.plan`."""
-    parameters = {name: options.pop(name) for name in _PARAMETERS}
+    from dplr.fitting.options import FitFacts
+
+    names = {"eps", "delta", "model", *FitFacts.__annotations__} - {"bounds", "fit_intercept"}
+    parameters = {name: options.pop(name) for name in names}
     return parameters | {"fit_intercept": not options.pop("no_intercept")}
 
 

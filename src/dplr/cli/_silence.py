@@ -11,9 +11,6 @@ if TYPE_CHECKING:
     from dplr.planner.preview import Preview
 
 _ALL_SPEAK = "Every line of the table is expected to speak, if numbers have a deviation of 3% of their bounds or more."
-_FACTS = (
-    "bounds", "model", "mechanism", "delta", "fit_intercept", "l2", "neighbouring", "person", "curves", "aim",
-)  # fmt: skip
 
 
 def expected_table(parameters: dict[str, Any], n_rows: int | None) -> Preview | None:
@@ -23,8 +20,8 @@ def expected_table(parameters: dict[str, Any], n_rows: int | None) -> Preview | 
     from dplr.fitting.facts import public_facts
     from dplr.planner.preview import preview
 
-    facts = public_facts(n_rows=n_rows, **{name: parameters[name] for name in _FACTS if name in parameters})
-    return preview(facts, parameters["eps"])
+    facts = {name: value for name, value in parameters.items() if name != "eps"}
+    return preview(public_facts(n_rows=n_rows, **facts), parameters["eps"])
 
 
 def check_table(parameters: dict[str, Any], n_rows: int | None) -> None:

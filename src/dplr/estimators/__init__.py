@@ -15,10 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias, Unpack, overload
 
-from dplr._kit.keywords import suggests
-from dplr._kit.options import documented
 from dplr._kit.validation import check_choice, check_count, check_list, sentence
-from dplr.bounds.declared import BoundsLike
 from dplr.bounds.formulas import Formula
 from dplr.estimators._classifier import PrivateClassifier
 from dplr.estimators._formulas import is_formula
@@ -26,17 +23,13 @@ from dplr.estimators._huber import HuberRegressor
 from dplr.estimators._linear import LinearRegression
 from dplr.estimators._logistic import LogisticRegression
 from dplr.estimators._margin import MarginClassifier
-from dplr.estimators._options import FitOptions, ManyOptions
 from dplr.estimators._poisson import PoissonRegressor
 from dplr.estimators._regressor import PrivateRegressor
 from dplr.estimators._residual import ResidualRegressor
 from dplr.estimators._search import PrivateSearch
 from dplr.estimators._svm import HuberSVC
 from dplr.estimators._transformers import BoundsEncoder, RandomFourierFeatures, UnitBall
-from dplr.fitting.pretraining import PublicLike
-from dplr.ledger.handle import LedgerLike
-from dplr.mechanisms.automatic import AUTO
-from dplr.mechanisms.protocol import MechanismLike
+from dplr.fitting.options import FitKeywords, ManyKeywords, declared, takes
 from dplr.problem.losses import Loss, model_of, own_form
 
 __all__ = [
@@ -59,44 +52,30 @@ OWN: dict[str, Any] = {"margin": MarginClassifier, "residual": ResidualRegressor
 
 
 @overload
-def fit(X: Any, y: Any, *, model: Literal["logistic"] = ..., **options: Unpack[FitOptions]) -> LogisticRegression: ...
+def fit(X: Any, y: Any, *, model: Literal["logistic"] = ..., **options: Unpack[FitKeywords]) -> LogisticRegression: ...
 @overload
-def fit(X: Any, y: Any, *, model: Literal["linear"], **options: Unpack[FitOptions]) -> LinearRegression: ...
+def fit(X: Any, y: Any, *, model: Literal["linear"], **options: Unpack[FitKeywords]) -> LinearRegression: ...
 @overload
-def fit(X: Any, y: Any, *, model: Literal["svm"], **options: Unpack[FitOptions]) -> HuberSVC: ...
+def fit(X: Any, y: Any, *, model: Literal["svm"], **options: Unpack[FitKeywords]) -> HuberSVC: ...
 @overload
-def fit(X: Any, y: Any, *, model: Literal["huber"], **options: Unpack[FitOptions]) -> HuberRegressor: ...
+def fit(X: Any, y: Any, *, model: Literal["huber"], **options: Unpack[FitKeywords]) -> HuberRegressor: ...
 @overload
-def fit(X: Any, y: Any, *, model: Literal["poisson"], **options: Unpack[FitOptions]) -> PoissonRegressor: ...
+def fit(X: Any, y: Any, *, model: Literal["poisson"], **options: Unpack[FitKeywords]) -> PoissonRegressor: ...
 @overload
-def fit(X: Any, y: Any, *, model: Loss, **options: Unpack[FitOptions]) -> MarginClassifier | ResidualRegressor: ...
+def fit(X: Any, y: Any, *, model: Loss, **options: Unpack[FitKeywords]) -> MarginClassifier | ResidualRegressor: ...
 @overload
-def fit(X: Any, y: Any, *, model: str | Loss, **options: Unpack[FitOptions]) -> Estimator: ...
-@suggests
+def fit(X: Any, y: Any, *, model: str | Loss, **options: Unpack[FitKeywords]) -> Estimator: ...
+@takes(declared())
 def fit(
     X: Any,
     y: Any,
     *,
     eps: float,
-    mechanism: MechanismLike = AUTO,
-    delta: float = 0.0,
     model: str | Loss = "logistic",
-    bounds: BoundsLike = None,
-    classes: Any = None,
-    fit_intercept: bool = True,
-    l2: float | str = "auto",
-    neighbouring: str = "replace_one",
-    n_rows: int | None = None,
     person: Any = None,
     sample_weight: Any = None,
-    class_weight: Mapping[Any, float] | None = None,
-    public: PublicLike = None,
-    curves: int | str | None = None,
-    aim: str = "prediction",
-    ledger: LedgerLike = None,
-    rng: int | None = None,
-    progress: bool = False,
     holdout: float | None = None,
+    **options: Any,
 ) -> Estimator:
     """Fit a differentially private model and return the fitted estimator.
 
@@ -110,54 +89,17 @@ def fit(
     y : array-like of shape (n_rows,), str, or table, path-like or Stream
         Labels or numbers. Or the name of a column of X, as it must be where rows are streamed. With a formula, a table
         or the rows that are streamed.
-    eps : float
-        Privacy loss, positive. ``float("inf")`` fits without noise and without privacy.
-    mechanism : {"auto", "fm", "objective", "output", "ngd", "score", "none"} or spec, default="auto"
-        `"auto"` takes the one that was best on the project's tables, a function of public facts. `"ngd"` and `"score"`
-        need delta > 0. A spec sets options.
-    delta : float, default=0.0
-        The delta of (eps, delta)-differential privacy, in [0, 1). 0 requests pure eps-DP.
     model : str or Loss, default="logistic"
         `"logistic"`, `"linear"`, `"svm"` (Huber hinge), `"huber"` (robust regression of numbers), `"poisson"` (counts),
         or a loss of `margin_loss`, `residual_loss` or `smoothed_hinge`.
     bounds : Bounds, mapping, path-like or None, default=None
         What is public of the columns and of y. Numbers as y require a target in it. None assumes that rows lie in the
         unit ball, and projects those outside onto it. A formula chooses among the columns of bounds by name.
-    classes : sequence, "from_data" or None, default=None
-        Labels, from public knowledge. None suits booleans, 0 and 1, and bounds that name the labels. More than two
-        labels are fitted one against the rest.
-    fit_intercept : bool, default=True
-        Whether the model has an intercept.
-    l2 : float or "auto", default="auto"
-        Ridge: factor of ||w||^2 / 2 in the mean objective of the scaled problem, at least 0. ``"auto"`` is a function
-        of public facts.
-    neighbouring : {"replace_one", "add_remove"}, default="replace_one"
-        Whether a neighbouring data set has one record replaced, or one record more or less.
-    n_rows : int or None, default=None
-        Public number of rows, or of persons. Under replace_one it is what X holds. Under add_remove it is a
-        declared reference, or None.
     person : array-like of shape (n_rows,), str or None, default=None
         Ids, which may be a Series, or the name of a column of X. Rows with one id are one person's, and the guarantee
         protects a person with all their rows. None protects each row alone.
     sample_weight : array-like of shape (n_rows,), str or None, default=None
         Weights, or the name of a column of X. They require a `weight_max` of the bounds.
-    class_weight : mapping of label to float, or None, default=None
-        Public factor of every label, for classifiers. None counts all rows alike.
-    public : tuple, fitted model, array-like or None, default=None
-        Where the fit starts and towards which its ridge pulls, as in `LogisticRegression`: public rows ``(X, y)``, a
-        fitted model or ``(coef, intercept)``.
-    curves : int, "auto" or None, default=None
-        Number of knots of a curve beside each declared number that measures something, as in `LogisticRegression`.
-        `"auto"` takes some where they pay, a function of public facts. None fits lines.
-    aim : {"prediction", "coefficients"}, default="prediction"
-        Whether the model is for predictions, or for a table of coefficients with intervals, as in
-        `LogisticRegression`.
-    ledger : Ledger, path-like or None, default=None
-        Budget that pays for every fit. None counts nothing.
-    rng : int or None, default=None
-        None takes the operating system's entropy. An int makes the noise reproducible: such a fit is not private.
-    progress : bool, default=False
-        Whether a bar (extra `progress`) shows the progress of a long fit.
     holdout : float or None, default=None
         Share of the rows, by a secret split, that the fit does not see: the model is evaluated on them, as by
         `dplr.evaluate`, for no further eps. Not with persons or streams.
@@ -211,16 +153,9 @@ def fit(
     >>> dplr.fit("old ~ age*sex", people, bounds=bounds, eps=1.0).coef_names_
     ('age', 'sex=m', 'age*sex=m')
     """
-    if isinstance(X, str) and is_formula(X, y):
-        formula = Formula(X, bounds)
-        X, y, bounds, fit_intercept = y, formula.target, formula.bounds, fit_intercept and formula.fit_intercept
-    estimator = estimator_of(
-        model, classes, class_weight, eps=eps, delta=delta, mechanism=mechanism, bounds=bounds,
-        fit_intercept=fit_intercept, l2=l2, neighbouring=neighbouring, n_rows=n_rows,
-        person=person if isinstance(person, str) else None, public=public, curves=curves, aim=aim,
-        ledger=ledger, rng=rng, progress=progress,
-    )  # fmt: skip
-    ids = None if isinstance(person, str) else person
+    X, y, options = _without_formula(X, y, options)
+    name, ids = (person, None) if isinstance(person, str) else (None, person)
+    estimator = estimator_of(model, eps=eps, person=name, **options)
     if holdout is not None:
         return _held_out(estimator, X, y, sample_weight, ids, holdout)
     return estimator.fit(X, y, sample_weight=sample_weight, person=ids)
@@ -236,25 +171,26 @@ def _held_out(estimator: Estimator, X: Any, y: Any, sample_weight: Any, ids: Any
 
 @overload
 def fit_many(
-    X: Any, y: Any, *, model: Literal["logistic"] = ..., **options: Unpack[ManyOptions]
+    X: Any, y: Any, *, model: Literal["logistic"] = ..., **options: Unpack[ManyKeywords]
 ) -> list[LogisticRegression]: ...
 @overload
-def fit_many(X: Any, y: Any, *, model: Literal["linear"], **options: Unpack[ManyOptions]) -> list[LinearRegression]: ...
+def fit_many(
+    X: Any, y: Any, *, model: Literal["linear"], **options: Unpack[ManyKeywords]
+) -> list[LinearRegression]: ...
 @overload
-def fit_many(X: Any, y: Any, *, model: Literal["svm"], **options: Unpack[ManyOptions]) -> list[HuberSVC]: ...
+def fit_many(X: Any, y: Any, *, model: Literal["svm"], **options: Unpack[ManyKeywords]) -> list[HuberSVC]: ...
 @overload
-def fit_many(X: Any, y: Any, *, model: Literal["huber"], **options: Unpack[ManyOptions]) -> list[HuberRegressor]: ...
+def fit_many(X: Any, y: Any, *, model: Literal["huber"], **options: Unpack[ManyKeywords]) -> list[HuberRegressor]: ...
 @overload
 def fit_many(
-    X: Any, y: Any, *, model: Literal["poisson"], **options: Unpack[ManyOptions]
+    X: Any, y: Any, *, model: Literal["poisson"], **options: Unpack[ManyKeywords]
 ) -> list[PoissonRegressor]: ...
 @overload
 def fit_many(
-    X: Any, y: Any, *, model: Loss, **options: Unpack[ManyOptions]
+    X: Any, y: Any, *, model: Loss, **options: Unpack[ManyKeywords]
 ) -> list[MarginClassifier | ResidualRegressor]: ...
 @overload
-def fit_many(X: Any, y: Any, *, model: str | Loss, **options: Unpack[ManyOptions]) -> list[Estimator]: ...
-@documented
+def fit_many(X: Any, y: Any, *, model: str | Loss, **options: Unpack[ManyKeywords]) -> list[Estimator]: ...
 def fit_many(
     X: Any,
     y: Any,
@@ -262,10 +198,8 @@ def fit_many(
     eps: Sequence[float],
     repeats: int = 1,
     model: str | Loss = "logistic",
-    classes: Any = None,
     person: Any = None,
     sample_weight: Any = None,
-    class_weight: Mapping[Any, float] | None = None,
     **options: Any,
 ) -> list[Any]:
     """Fit many private models to one data set, for studies of error against eps.
@@ -324,24 +258,29 @@ def fit_many(
     >>> [est.privacy_.eps for est in fits]
     [0.5, 0.5, 1.0, 1.0]
     """
-    if isinstance(X, str) and is_formula(X, y):
-        formula = Formula(X, options.get("bounds"))
-        intercept = options.get("fit_intercept", True) and formula.fit_intercept
-        options |= {"bounds": formula.bounds, "fit_intercept": intercept}
-        X, y = y, formula.target
+    X, y, options = _without_formula(X, y, options)
     each = range(check_count("repeats", repeats))
     levels = [level for level in check_list("eps", eps, "must be a list of privacy losses") for _ in each]
     if not levels:
         raise ValueError(sentence("eps", "must hold at least one privacy loss", eps))
-    column, ids = (person, None) if isinstance(person, str) else (None, person)
-    estimator = estimator_of(model, classes, class_weight, eps=levels[0], person=column, **options)
+    name, ids = (person, None) if isinstance(person, str) else (None, person)
+    estimator = estimator_of(model, eps=levels[0], person=name, **options)
     return estimator._fit_many(X, y, levels, sample_weight, ids)
 
 
+def _without_formula(X: Any, y: Any, options: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+    """Rows, target and options, of which a formula may say some."""
+    if not (isinstance(X, str) and is_formula(X, y)):
+        return X, y, options
+    formula = Formula(X, options.get("bounds"))
+    intercept = options.get("fit_intercept", True) and formula.fit_intercept
+    return y, formula.target, options | {"bounds": formula.bounds, "fit_intercept": intercept}
+
+
 def estimator_of(
-    model: str | Loss, classes: Any, class_weight: Mapping[Any, float] | None, **options: Any
+    model: str | Loss, *, classes: Any = None, class_weight: Mapping[Any, float] | None = None, **options: Any
 ) -> Estimator:
-    """The estimator of a model with these options, before a fit. Private."""
+    """The estimator of a model with these options, before a fit."""
     kind = _kind_of(model)
     if isinstance(model, Loss):
         options["loss"] = model

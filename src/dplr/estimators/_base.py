@@ -19,11 +19,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dplr._kit.progress import bars, silent
 from dplr._kit.validation import check_delta, check_eps, check_flag, sentence
-from dplr.bounds.declared import Bounds, BoundsLike, as_bounds, codebook_of
+from dplr.bounds.declared import Bounds, as_bounds, codebook_of
 from dplr.estimators import _clients, _html, _refit, _uncovered
 from dplr.estimators._callers import Callers, call_stack, given_to
 from dplr.estimators._columns import rows_to_predict, target_name
-from dplr.estimators._declared import estimator
 from dplr.estimators._fitted import FITTED, Fitted
 from dplr.estimators._html import NotebookView
 from dplr.estimators._pipelines import person_before
@@ -33,19 +32,18 @@ from dplr.estimators.export.methods import Exports
 from dplr.fitting.intake import InMemory, RawRows, features_alone, raw_rows
 from dplr.fitting.memory import too_many
 from dplr.fitting.one_vs_rest import ReleasePlan, published
+from dplr.fitting.options import FitOptions, estimator
 from dplr.fitting.outlook import warn_of_noise
 from dplr.fitting.planning import PublicFacts, check_promise, public_n_rows
-from dplr.fitting.pretraining import PublicLike, check_other_rows
+from dplr.fitting.pretraining import check_other_rows
 from dplr.fitting.release import FitInput, FittedRelease, Record, blank, release
 from dplr.fitting.streaming import Streamed, as_streamed, query_facts, refuse_stream
 from dplr.fitting.units import UnitDeclaration
 from dplr.ledger.budget import Budget, NullLedger
-from dplr.ledger.handle import LedgerLike, as_ledger
+from dplr.ledger.handle import as_ledger
 from dplr.ledger.keeping import Keeping
 from dplr.ledger.reservation import MOST_BYTES
 from dplr.mechanisms import check_mechanism
-from dplr.mechanisms.automatic import AUTO
-from dplr.mechanisms.protocol import MechanismLike
 from dplr.noise import Source, source_of
 from dplr.planner.preview import warn_of_silence
 from dplr.privacy.statement import PrivacyStatement
@@ -66,7 +64,7 @@ def _encode(est: Any) -> bytes:
 
 
 @estimator
-class PrivateLinearModel(NotebookView, Fitted, Exports, BaseEstimator):  # type: ignore[misc]
+class PrivateLinearModel(FitOptions, NotebookView, Fitted, Exports, BaseEstimator):  # type: ignore[misc]
     """The base of the models: from public facts and rows to coefficients in the user's units.
 
     Attributes
@@ -100,22 +98,6 @@ class PrivateLinearModel(NotebookView, Fitted, Exports, BaseEstimator):  # type:
     target_name_ : str or None
         Name of y, where it is a column with a name.
     """
-
-    eps: float = 1.0
-    delta: float = 0.0
-    mechanism: MechanismLike = AUTO
-    bounds: BoundsLike = None
-    fit_intercept: bool = True
-    l2: float | str = "auto"
-    neighbouring: str = "replace_one"
-    n_rows: int | None = None
-    person: str | None = None
-    public: PublicLike = None
-    curves: int | str | None = None
-    aim: str = "prediction"
-    ledger: LedgerLike = None
-    rng: int | None = None
-    progress: bool = False
 
     def refit(
         self,

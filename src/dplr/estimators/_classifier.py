@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -13,13 +12,13 @@ from sklearn.base import ClassifierMixin
 from dplr._kit.validation import sentence
 from dplr.bounds.declared import Bounds, as_bounds, codebook_of
 from dplr.estimators._base import PrivateLinearModel
-from dplr.estimators._declared import estimator
+from dplr.fitting.options import LabelOptions, estimator
 from dplr.fitting.release import FitInput
 from dplr.rows import FROM_DATA, LabelRule, declared_classes
 
 
 @estimator
-class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[misc]
+class PrivateClassifier(ClassifierMixin, LabelOptions, PrivateLinearModel):  # type: ignore[misc]
     """A linear classifier of two labels, or of more, one against the rest.
 
     Attributes
@@ -33,9 +32,6 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
     outcome_ : object
         With two labels the one that `coef_`, tables and ratios are about, the second as declared; None with more.
     """
-
-    classes: Any = None
-    class_weight: Mapping[Any, float] | None = None
 
     def fit(self, X: Any, y: Any, *, sample_weight: Any = None, person: Any = None, **refused: Any) -> Self:
         """Spend eps on a model of y given X.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from dplr.estimators._declared import estimator, option, width_of
 from dplr.estimators._regressor import PrivateRegressor
+from dplr.fitting.options import Within, estimator, limits_of, option
 from dplr.problem.losses import Loss, huber_residual
 
 
@@ -51,7 +51,7 @@ class HuberRegressor(PrivateRegressor):
     """
 
     _kind: ClassVar[str] = "huber"
-    width: float = option(0.5, 0.01, 2.0)
+    width: float = option(default=0.5, rule=Within("width", 0.01, 2.0))
 
     def _loss(self) -> Loss:
-        return huber_residual(width_of(self))
+        return huber_residual(limits_of(self)["width"](self.width))

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from dplr._kit.validation import sentence
 from dplr.estimators._classifier import PrivateClassifier
-from dplr.estimators._declared import estimator
+from dplr.fitting.options import estimator
 from dplr.problem.losses import Loss
 
 

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dplr.estimators._declared import estimator
 from dplr.estimators._regressor import PrivateRegressor
+from dplr.fitting.options import estimator
 from dplr.problem.losses import POISSON, Loss
 
 

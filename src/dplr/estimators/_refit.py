@@ -9,7 +9,8 @@ from typing import Any
 from sklearn.base import clone
 
 from dplr._kit.validation import check_choice, sentence
-from dplr.fitting.planning import check_l2, solution
+from dplr.fitting.options import check_l2
+from dplr.fitting.planning import solution
 from dplr.fitting.release import FittedRelease, Record
 from dplr.mechanisms import SHORTHANDS
 from dplr.mechanisms.protocol import AIMS, Refitting

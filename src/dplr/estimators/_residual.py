@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from dplr._kit.validation import sentence
-from dplr.estimators._declared import estimator
 from dplr.estimators._regressor import PrivateRegressor
+from dplr.fitting.options import estimator
 from dplr.problem.losses import Loss
 
 

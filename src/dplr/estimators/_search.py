@@ -15,7 +15,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dplr._kit.keywords import suggests
-from dplr._kit.options import documented
 from dplr._kit.progress import silent
 from dplr._kit.validation import check_choice, check_eps, check_list, sentence
 from dplr._kit.warnings import muted
@@ -25,6 +24,7 @@ from dplr.estimators._columns import rows_to_predict
 from dplr.estimators._html import NotebookView
 from dplr.estimators._values import named
 from dplr.fitting.one_vs_rest import ReleasePlan
+from dplr.fitting.options import FitFacts, declared, documented
 from dplr.fitting.outlook import warn_of_noise
 from dplr.fitting.planning import check_promise
 from dplr.fitting.pretraining import DISJOINT, check_other_rows
@@ -45,9 +45,7 @@ from dplr.rows import Table
 from dplr.rows.scores import errors, linear, rates, squared_errors
 
 # What a candidate may not change: it belongs to the promise, to the data or to the budget of the whole search.
-_FIXED = (
-    "eps", "delta", "neighbouring", "n_rows", "classes", "ledger", "rng", "progress", "person", "class_weight",
-)  # fmt: skip
+_FIXED = {each.name for each in declared()} - {*FitFacts.__annotations__} | {"neighbouring"}
 _FOLDS, _FOLDS_SEED = 5, 0  # of public rows
 _ROWS = {
     "X": """X : array-like of shape (n_rows, n_features), or table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from dplr.estimators._classifier import PrivateClassifier
-from dplr.estimators._declared import estimator, option, width_of
+from dplr.fitting.options import Within, estimator, limits_of, option
 from dplr.problem.losses import Loss, huber_svm
 
 
@@ -60,7 +60,7 @@ class HuberSVC(PrivateClassifier):
 
     _plain = "LinearSVC"
     _kind: ClassVar[str] = "svm"
-    width: float = option(0.5, 0.01, 10.0)
+    width: float = option(default=0.5, rule=Within("width", 0.01, 10.0))
 
     def _loss(self) -> Loss:
-        return huber_svm(width_of(self))
+        return huber_svm(limits_of(self)["width"](self.width))

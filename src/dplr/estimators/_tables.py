@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._kit.options import documented
 from dplr._kit.validation import check_choice, check_flag, check_list, real_number, sentence
 from dplr.estimators._subject import target_of
+from dplr.fitting.options import documented
 from dplr.inference.intervals import check_level, intervals, score_test
 from dplr.summary.bands import MEAN, ROW, bands
 from dplr.summary.columns import INTERCEPT, positions, reference_names

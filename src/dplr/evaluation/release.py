@@ -21,6 +21,7 @@ from dplr.evaluation.scorer import Scoring, codes_of, finite, scorer_of
 from dplr.evaluation.tally import BATCH, Outcomes
 from dplr.evaluation.value import Evaluation
 from dplr.fitting.intake import RawRows, raw_rows
+from dplr.fitting.options import documented
 from dplr.fitting.planning import check_loss, public_n_rows, rows_sentence
 from dplr.fitting.run import accounted
 from dplr.fitting.streaming import Streamed, as_streamed, of_query
@@ -74,6 +75,7 @@ class Intake:
 
 
 @suggests
+@documented
 def evaluate(
     model: Any,
     X: Any,
@@ -133,16 +135,8 @@ def evaluate(
     bounds : Bounds, mapping, path-like or None, default=None
         Bounds whose `rows_per_person` and `weight_max` count, such as ``Bounds(None, rows_per_person=2)``. None takes
         those that a model of dplr declares. Columns `person` and `weight` that either model declares always count.
-    neighbouring : {"replace_one", "add_remove"}, default="replace_one"
-        `"replace_one"`, where the number of records is public, or `"add_remove"`.
-    n_rows : int or None, default=None
-        With ``neighbouring="add_remove"``, a public reference for the number of records.
     level : float, default=0.95
         Level of the intervals; any other one can be read later.
-    ledger : dplr.Ledger, path or None, default=None
-        The budget that pays; None for none.
-    rng : int or None, default=None
-        None for a real release; a seed gives reproducible noise that protects nobody.
 
     Returns
     -------

@@ -24,8 +24,6 @@ from dplr.fitting.intake import raw_rows
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.streaming import refuse_stream
 from dplr.fitting.units import UnitDeclaration
-from dplr.mechanisms.automatic import AUTO
-from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.unit import Unit
 from dplr.problem.losses import Loss, check_counts, from_zero, known_loss
 from dplr.rows import (
@@ -245,8 +243,7 @@ def _noise(bounds: Bounds | None, loss: Loss, width: int, count: int, unit: Unit
     try:
         classes = bounds.target_classes() if bounds is not None and loss.classification else None
         facts = PublicFacts(
-            loss=loss, mechanism=AUTO, delta=0.0, bounds=bounds, fit_intercept=True, l2="auto", public=None,
-            neighbouring=Neighbouring.REPLACE_ONE, n_rows=count,
+            loss=loss, bounds=bounds, n_rows=count,
             n_features=len(bounds.columns) if bounds else width, columns=None if bounds is None else bounds.names,
             classes=classes, unit=unit,
         )  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dplr._kit.validation import check_choice, check_count, check_delta, check_flag, real_number, sentence
+from dplr._kit.validation import check_choice, check_count, sentence
 from dplr._kit.warnings import PrivacyWarning, warn
 from dplr.bounds.columns import CONSTANT, Pair, short
 from dplr.bounds.declared import MAX_FEATURES, Bounds
@@ -20,11 +20,12 @@ from dplr.bounds.scaling import Prep, ball_prep, layout_prep
 from dplr.fitting.aims import COEFFICIENTS, check_table, choose_table
 from dplr.fitting.curves import curved_bounds
 from dplr.fitting.one_vs_rest import ReleasePlan, is_several, plan_models
+from dplr.fitting.options import PLANNED, FitOptions, check_l2, check_options
 from dplr.fitting.pretraining import Public, PublicData, PublicLike, read_public, start
 from dplr.fitting.ranges import Ranges, choice_for, clippable, plan_ranges, with_ranges
-from dplr.mechanisms import as_mechanism, check_mechanism
+from dplr.mechanisms import as_mechanism
 from dplr.mechanisms.automatic import AUTO, choose
-from dplr.mechanisms.protocol import AIMS, Mechanism, MechanismLike, Tabled
+from dplr.mechanisms.protocol import Mechanism, MechanismLike, Tabled
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.law import Law
 from dplr.privacy.unit import ROW, Unit
@@ -61,25 +62,25 @@ class PublicFacts:
     """
 
     loss: Loss
-    mechanism: MechanismLike
-    delta: float
     bounds: Bounds | None
-    fit_intercept: bool
-    l2: float | str
-    neighbouring: str
-    public: PublicLike
     n_rows: int | None
     n_features: int
     columns: Sequence[str] | None
+    mechanism: MechanismLike = FitOptions.mechanism
+    delta: float = FitOptions.delta
+    fit_intercept: bool = FitOptions.fit_intercept
+    l2: float | str = FitOptions.l2
+    neighbouring: str = FitOptions.neighbouring
+    public: PublicLike = FitOptions.public
     classes: Sequence[Any] | None = None
     label_codes: Pair = (0.0, 1.0)
     assumptions: tuple[str, ...] = ()
     uncovered: tuple[str, ...] = ()
     public_columns: Sequence[str] | None = None
-    aim: str = AIMS[0]
+    aim: str = FitOptions.aim
     features: FourierMap | None = None
     unit: Unit = ROW
-    curves: int | str | None = None
+    curves: int | str | None = FitOptions.curves
 
     @classmethod
     def of(
@@ -100,12 +101,10 @@ class PublicFacts:
         if labels is not None:
             resolved |= {"classes": labels.classes.tolist(), "label_codes": labels.codes}
             resolved["assumptions"] = (*assumptions, labels.assumption)
-        names = ("mechanism", "delta", "fit_intercept", "l2", "neighbouring", "public", "aim", "curves")
-        declared = {name: getattr(model, name) for name in names}
         return cls(
             loss=model._loss(),
             bounds=bounds,
-            **declared,
+            **{name: getattr(model, name) for name in PLANNED},
             n_rows=n_rows,
             n_features=n_features,
             columns=columns,
@@ -116,15 +115,10 @@ class PublicFacts:
 
     def __post_init__(self) -> None:
         """Check what was given; the derived facts check the rest."""
-        relations = [str(kind) for kind in Neighbouring]
-        check_choice("neighbouring", self.neighbouring, relations)
         if not 1 <= self.n_features <= MAX_FEATURES:
             raise ValueError(sentence("X", f"must have 1 to {MAX_FEATURES} columns", self.n_features))
-        check_flag("fit_intercept", self.fit_intercept)
-        check_l2(self.l2)
-        check_choice("aim", self.aim, AIMS)
-        check_mechanism(self.mechanism)
-        object.__setattr__(self, "delta", check_delta(self.delta))
+        check_options(self)
+        object.__setattr__(self, "delta", float(self.delta))
 
     @cached_property
     def layout(self) -> Layout | None:
@@ -398,14 +392,3 @@ def rows_sentence(n_rows: int, neighbouring: str, many: str = "records") -> str:
     """The statement's sentence on the number of units."""
     exact = neighbouring == Neighbouring.REPLACE_ONE
     return f"{f'the number of {many}' if exact else 'a declared reference, n_rows'} = {n_rows}"
-
-
-def check_l2(l2: float | str) -> float | None:
-    """A ridge, or None for 'auto'."""
-    if isinstance(l2, str):
-        check_choice("l2", l2, ["auto"])
-        return None
-    value = real_number("l2", l2, "Use 'auto' or a number.")
-    if not 0 <= value < float("inf"):
-        raise ValueError(sentence("l2", "must be 'auto', or at least 0 and finite", value))
-    return value

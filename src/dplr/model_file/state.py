@@ -5,6 +5,7 @@ Nothing is taken over as it stands: every field is named here, so nothing that i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -15,8 +16,8 @@ from dplr.bounds.fourier import FourierMap
 from dplr.bounds.scaling import Prep
 from dplr.estimators import ESTIMATORS, OWN
 from dplr.estimators._classifier import PrivateClassifier
-from dplr.estimators._declared import limits_of
 from dplr.fitting.one_vs_rest import is_several
+from dplr.fitting.options import limits_of
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.ranges import columns_of, intervals
 from dplr.fitting.release import Record, clipped
@@ -78,14 +79,15 @@ from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import FROM_DATA
 
-_PARAMETERS = {
-    "eps": or_infinite(number(0.0, above=True)),
-    "delta": number(0.0, 1.0),
-    "mechanism": read_mechanism,
-    "fit_intercept": flag,
-    "l2": either("auto", number(0.0)),
-    "neighbouring": choice("replace_one", "add_remove"),
-    "n_rows": either(None, integer(1, 2**63)),
+# Name -> how a parameter is read, and what is written of a fitted model.
+_PARAMETERS: dict[str, tuple[Reader, Callable[[Any, Problem], Any]]] = {
+    "eps": (or_infinite(number(0.0, above=True)), lambda fitted, _: finite(fitted.eps)),
+    "delta": (number(0.0, 1.0), lambda fitted, _: float(fitted.delta)),
+    "mechanism": (read_mechanism, lambda fitted, _: write_mechanism(fitted._record.mechanism)),
+    "fit_intercept": (flag, lambda _, problem: problem.geometry.intercept > 0),
+    "l2": (either("auto", number(0.0)), lambda _, problem: "auto" if problem.l2 is None else float(problem.l2)),
+    "neighbouring": (choice("replace_one", "add_remove"), lambda _, problem: str(problem.neighbouring)),
+    "n_rows": (either(None, integer(1, 2**63)), lambda fitted, _: fitted.n_rows and int(fitted.n_rows)),
 }
 _CLASSES_PARAMETER = either(None, either(FROM_DATA, label_list(2)))
 
@@ -103,7 +105,8 @@ def _kind(where: str, value: Any) -> str:
 def _parameters_of(kind: Any) -> Reader:
     classes = {"classes": _CLASSES_PARAMETER} if issubclass(kind, PrivateClassifier) else {}
     loss = {"loss": read_loss} if kind in OWN.values() else {}
-    return table(_PARAMETERS | classes | loss | {name: number(*ends) for name, ends in limits_of(kind).items()})
+    limits = {name: number(rule.least, rule.largest) for name, rule in limits_of(kind).items()}
+    return table({name: reader for name, (reader, _) in _PARAMETERS.items()} | classes | loss | limits)
 
 
 _NAMES = either(None, list_of(text, 1, MAX_FEATURES))
@@ -154,15 +157,7 @@ def values_of(fitted: Any) -> dict[str, Any]:
     of_one, by_position = record.plan.statement, None
     if layout is not None and isinstance(bounds, Bounds) and layout.features != bounds.layout.features:
         by_position = list(layout.features)
-    parameters: dict[str, Any] = {
-        "eps": finite(fitted.eps),
-        "delta": float(fitted.delta),
-        "mechanism": write_mechanism(record.mechanism),
-        "fit_intercept": problem.geometry.intercept > 0,
-        "l2": "auto" if problem.l2 is None else float(problem.l2),
-        "neighbouring": str(problem.neighbouring),
-        "n_rows": None if fitted.n_rows is None else int(fitted.n_rows),
-    }
+    parameters = {name: write(fitted, problem) for name, (_, write) in _PARAMETERS.items()}
     if hasattr(fitted, "classes_"):
         parameters["classes"] = _plain_classes(fitted.classes)
     if hasattr(fitted, "loss"):

@@ -17,6 +17,7 @@ from dplr.bounds.declared import Bounds, BoundsLike, as_bounds, codebook_of
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep, layout_prep
 from dplr.fitting.memory import too_many
+from dplr.fitting.options import documented
 from dplr.fitting.planning import check_loss, public_n_rows, pure_sentence, rows_sentence
 from dplr.fitting.run import accounted
 from dplr.fitting.streaming import count_rows, of_query, rows_without_target
@@ -39,6 +40,7 @@ _LONGEST_NAME = 200
 
 
 @suggests
+@documented
 def release_moments(
     X: Any,
     *,
@@ -75,16 +77,8 @@ def release_moments(
         Where a delta was asked for, `"smaller"` takes pure noise if it is smaller than Gaussian noise, as it is for
         three numbers: then the release has no delta. `"gaussian"` keeps Gaussian noise, of which many releases cost
         less together.
-    neighbouring : {"replace_one", "add_remove"}, default="replace_one"
-        `"replace_one"`, where the number of records is public, or `"add_remove"`.
-    n_rows : int or None, default=None
-        With ``neighbouring="add_remove"``, a public reference for the number of records.
     party : str or None, default=None
         Name of whoever holds these rows, for files that are merged; it is published with them.
-    ledger : dplr.Ledger, path or None, default=None
-        The budget that pays; None for none.
-    rng : int or None, default=None
-        None for a real release; a seed gives reproducible noise that protects nobody.
 
     Returns
     -------

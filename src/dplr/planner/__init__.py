@@ -6,28 +6,23 @@ only these load scikit-learn.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Unpack
 
-from dplr._kit.keywords import suggests
-from dplr._kit.options import documented
 from dplr._kit.progress import bars, silent
 from dplr._kit.validation import check_eps, check_flag, sentence
-from dplr.bounds.declared import BoundsLike
-from dplr.fitting.facts import Facts, public_facts, takes_facts
+from dplr.fitting.facts import public_facts, takes_facts
+from dplr.fitting.options import PlanKeywords, documented, takes
 from dplr.fitting.outlook import warn_of_noise
 from dplr.fitting.planning import check_promise
-from dplr.fitting.pretraining import PublicLike
 from dplr.fitting.units import ClassWeight
-from dplr.mechanisms.automatic import AUTO
-from dplr.mechanisms.protocol import MechanismLike
 from dplr.planner.assumptions import Assumptions, check_assumptions
 from dplr.planner.curve import Curve
 from dplr.planner.points import Point, Width
 from dplr.planner.sweep import counts_of, curve_of, deltas_of, levels_of
 from dplr.planner.target import Answer, answer_of
 from dplr.privacy.guarantees import Neighbouring
-from dplr.problem.losses import Loss
 from dplr.problem.plan import Plan
 
 __all__ = [
@@ -42,32 +37,19 @@ __all__ = [
 ]
 
 
-@documented
-@suggests
+@takes(inspect.signature(public_facts).parameters.values())
 def plan(
     *,
     eps: float,
     n_rows: int | None = None,
-    n_features: int | None = None,
-    bounds: BoundsLike = None,
-    model: str | Loss = "logistic",
-    mechanism: MechanismLike = AUTO,
     delta: float = 0.0,
-    fit_intercept: bool = True,
-    l2: float | str = "auto",
-    neighbouring: str = "replace_one",
-    person: str | None = None,
     class_weight: ClassWeight = None,
-    public: PublicLike = None,
-    curves: int | str | None = None,
-    aim: str = "prediction",
+    **facts: Unpack[PlanKeywords],
 ) -> Plan:
     """Plan a fit from public facts alone: no data is needed and nothing is spent.
 
     Parameters
     ----------
-    eps : float
-        Privacy loss, above 0.
     n_rows : int or None, default=None
         Number of records, or of persons with `person`; required under replace_one, a declared reference under
         add_remove.
@@ -78,12 +60,8 @@ def plan(
         against the rest.
     model : str or dplr.losses.Loss, default="logistic"
         `"logistic"`, `"linear"`, `"svm"` or `"huber"` (each of width 0.5), `"poisson"`, or a loss, as in `fit`.
-    mechanism : str or mechanism, default="auto"
-        `"auto"`, a shorthand, or a spec of `dplr.mechanisms`.
     class_weight : dict or None, default=None
         Public factors of labels, as in `LogisticRegression`. They are not simulated, so the other plans have none.
-    public : tuple, model or None, default=None
-        Public data or coefficients where the fit starts, as in `LogisticRegression`. A plan may fit public data.
 
     Returns
     -------
@@ -122,27 +100,13 @@ def plan(
       assumed       mechanism = "auto": objective, as delta = 0
     ...
     """
-    if n_rows is None and neighbouring == Neighbouring.REPLACE_ONE:
+    relation = facts.get("neighbouring", Neighbouring.REPLACE_ONE)
+    if n_rows is None and relation == Neighbouring.REPLACE_ONE:
         raise ValueError(sentence("n_rows", "is required under replace_one", None))
-    facts = public_facts(
-        n_rows=n_rows,
-        n_features=n_features,
-        bounds=bounds,
-        model=model,
-        mechanism=mechanism,
-        delta=delta,
-        fit_intercept=fit_intercept,
-        l2=l2,
-        neighbouring=neighbouring,
-        person=person,
-        class_weight=class_weight,
-        public=public,
-        curves=curves,
-        aim=aim,
-    )
+    public = public_facts(n_rows=n_rows, delta=delta, class_weight=class_weight, **facts)
     level = check_eps(eps)
-    check_promise([level], facts)
-    planned = facts.planned(level).whole
+    check_promise([level], public)
+    planned = public.planned(level).whole
     warn_of_noise([planned.outlook])
     return planned
 
@@ -157,7 +121,7 @@ def plan_curve(
     intervals: bool = False,
     assume: Assumptions | None = None,
     progress: bool = False,
-    **facts: Unpack[Facts],
+    **facts: Unpack[PlanKeywords],
 ) -> Curve:
     """How good fits can be expected to be: plans of many, each also simulated on rows that are made up.
 
@@ -238,7 +202,7 @@ def plan_target(
     n_rows: int | None = None,
     delta: float = 0.0,
     assume: Assumptions | None = None,
-    **facts: Unpack[Facts],
+    **facts: Unpack[PlanKeywords],
 ) -> Answer:
     """The smallest eps for a number of rows, or the fewest rows for an eps, at which simulated fits reach a target.
 

@@ -14,6 +14,7 @@ from dplr._kit.validation import check_delta, check_eps, sentence
 from dplr.bounds.beside import check_name, write_units
 from dplr.bounds.declared import Bounds, BoundsLike, as_bounds, codebook_of
 from dplr.fitting.intake import RawRows, raw_rows
+from dplr.fitting.options import documented
 from dplr.fitting.run import accounted
 from dplr.fitting.streaming import of_query
 from dplr.fitting.units import UnitDeclaration
@@ -33,6 +34,7 @@ _ENOUGH = "n eps is too small"
 
 
 @suggests
+@documented
 def learn_bounds(
     X: Any,
     *,
@@ -74,14 +76,6 @@ def learn_bounds(
         Name of the column of the ids of persons, who then are protected with all their rows.
     sample_weight : str or None, default=None
         Name of the column of weights. They require a `weight_max` of the bounds.
-    neighbouring : {"replace_one", "add_remove"}, default="replace_one"
-        `"replace_one"`, where the number of records is public, or `"add_remove"`.
-    n_rows : int or None, default=None
-        With ``neighbouring="add_remove"`` a public reference for the number of records, which is required.
-    ledger : dplr.Ledger, path or None, default=None
-        The budget that pays; None for none.
-    rng : int or None, default=None
-        None for a real release; a seed gives reproducible choices that protect nobody.
 
     Returns
     -------
@@ -91,7 +85,8 @@ def learn_bounds(
     Raises
     ------
     ValueError, TypeError
-        A parameter or the table breaks a rule, or n eps is too small for so many columns. Nothing was spent.
+        A parameter or the table breaks a rule, there is no `n_rows` under add_remove, or n eps is too small for so many
+        columns. Nothing was spent.
     BudgetExceeded
         The ledger cannot pay. No noise was drawn, and nothing was spent.
 
