@@ -15,7 +15,7 @@ import pytest
 from dplr.rows.files.kinds import AS_WRITTEN, NUMBER, Format, Kind
 from dplr.rows.files.labelled import Variable, dictionary_of, labelled_parts, text_of_value
 from dplr.rows.files.part import FileChanged
-from dplr.rows.files.sources import files_of, parts_of, schema_of
+from dplr.rows.files.sources import files_of, parts_of
 from dplr.rows.files.whole import Declared, column_types
 
 NUMERIC = Variable(False, False, {})
@@ -185,8 +185,9 @@ def test_files_of_one_kind_are_parts_of_one_table(tmp_path):
     write_sav(tmp_path / "a.sav")
     write_sav(tmp_path / "b.sav")
     files, kinds = files_of(str(tmp_path)), {"sex": TEXT, "age": NUMBER}
-    assert [part.rows for part in parts_of(files, list(kinds), kinds)] == [8, 8]
-    assert schema_of(files, list(kinds), kinds) == pa.schema([("sex", pa.string()), ("age", pa.float64())])
+    parts, schema = parts_of(files, list(kinds), kinds)
+    assert [part.rows for part in parts] == [8, 8]
+    assert schema == pa.schema([("sex", pa.string()), ("age", pa.float64())])
     write_dta(tmp_path / "c.dta")
     with pytest.raises(ValueError, match=r"must be of one kind; `.*a.sav` is SPSS, and `.*c.dta` is not"):
         files_of(str(tmp_path))

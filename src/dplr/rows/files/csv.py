@@ -231,7 +231,8 @@ def _letters(path: str, form: Format) -> Iterator[None]:
 
 
 def _line_ends(data: bytes) -> int:
-    return data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
+    returns = data.count(b"\r")
+    return data.count(b"\n") + (returns - data.count(b"\r\n") if returns else 0)
 
 
 def _stray(path: str, lines: int, above: bytes) -> ValueError:

@@ -142,49 +142,45 @@ class CachedPart:
     """
 
     def __init__(self, part: DeclaredPart, folder: str) -> None:
-        self._part, self._columns, self._spool = part, tuple(part.kinds), _Spool(part, folder)
+        self.name: str = part.name
+        self._part, self._columns, self._spool = part, list(part.kinds), _Spool(folder)
 
     @property
     def rows(self) -> int | None:
         """Number of rows; None before they were read."""
         return self._spool.rows
 
-    @property
-    def name(self) -> str:
-        return self._part.name
-
     def chosen(self, columns: Sequence[str]) -> CachedPart:
         part = copy.copy(self)
-        part._columns = tuple(columns)
+        part._columns = list(columns)
         return part
 
     def batches(self) -> Iterator[Any]:
-        spool = self._spool
-        if spool.rows is None and not spool.has_room:
+        if self._spool.rows is None and not self._spool.has_room:
             yield from self._part.chosen(self._columns).batches()
         else:
-            for batch in spool.fill() if spool.rows is None else spool.read():
-                yield batch.select(list(self._columns))
+            for batch in self._spool.read() if self._spool.rows is not None else self._spool.filled(self._part):
+                yield batch.select(self._columns)
 
 
+@dataclass
 class _Spool:
     """The rows of one file, once they were written; shared by all choices of columns."""
 
-    def __init__(self, part: DeclaredPart, folder: str) -> None:
-        self._part, self._folder = part, folder
-        self._data: NDArray[np.uint8] | None = None
-        self.rows: int | None = None
-        self.has_room = True
+    folder: str
+    data: NDArray[np.uint8] | None = None
+    rows: int | None = None
+    has_room: bool = True
 
-    def fill(self) -> Iterator[Any]:
+    def filled(self, part: DeclaredPart) -> Iterator[Any]:
         """The batches of the file, each written first. They count once all of them are there."""
         import pyarrow as pa
 
         rows, sink = 0, None
         with contextlib.ExitStack() as opened:
             with self._writing(opened):
-                spill = opened.enter_context(contextlib.closing(Spill(self._folder)))
-            for batch in self._part.batches():
+                spill = opened.enter_context(contextlib.closing(Spill(self.folder)))
+            for batch in part.batches():
                 rows += batch.num_rows
                 if self.has_room:
                     with self._writing(opened):
@@ -195,7 +191,7 @@ class _Spool:
                 with self._writing(opened):
                     if sink is not None:
                         sink.close()
-                    self._data, self.rows = spill.mapped(), rows
+                    self.data, self.rows = spill.mapped(), rows
 
     @contextlib.contextmanager
     def _writing(self, opened: contextlib.ExitStack) -> Iterator[None]:
@@ -209,7 +205,7 @@ class _Spool:
     def read(self) -> Iterator[Any]:
         import pyarrow as pa
 
-        with pa.ipc.open_stream(pa.BufferReader(pa.py_buffer(self._data))) as reader:
+        with pa.ipc.open_stream(pa.BufferReader(pa.py_buffer(self.data))) as reader:
             yield from reader
 
 

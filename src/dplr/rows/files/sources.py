@@ -48,39 +48,32 @@ def files_of(data: Any) -> list[str]:
 
 def parts_of(
     files: Sequence[str], columns: Sequence[str], kinds: Mapping[str, Kind] | None = None, form: Format | None = None
-) -> list[ParquetPart | DeclaredPart]:
-    """Parts of all files, in their order; `kinds` says what the columns hold, except in Parquet files."""
-    kind = file_kind(files[0])
-    if kind == PARQUET:
-        schema_of(files, columns)
-        return [part for path in files for part in parquet_parts(path, columns)]
-    known = _known(columns, kinds)
-    return [part for path in files for part in _DECLARED[kind](path, known, form or Format())]
-
-
-def schema_of(files: Sequence[str], columns: Sequence[str], kinds: Mapping[str, Kind] | None = None) -> Any:
-    """The Arrow schema of the columns, from footers, or for others from `kinds`; ValueError where types differ."""
+) -> tuple[list[ParquetPart | DeclaredPart], Any]:
+    """Parts of all files, in their order, and their Arrow schema; `kinds` says what columns hold, except in Parquet."""
     import pyarrow as pa
 
-    if file_kind(files[0]) != PARQUET:
-        return declared_schema(_known(columns, kinds))
-    first: dict[str, Any] = {}
+    kind = file_kind(files[0])
+    if kind == PARQUET:
+        schema = pa.schema(list(_types_of(files, columns).items()))
+        return [part for path in files for part in parquet_parts(path, columns)], schema
+    if missing := [name for name in columns if name not in (kinds or {})]:
+        remedy = "Declare them in the bounds: what a column holds is never read from its values."
+        raise ValueError(sentence("bounds", "must say what each column of a file holds", missing, remedy))
+    known = {name: (kinds or {})[name] for name in columns}
+    return [part for path in files for part in _DECLARED[kind](path, known, form or Format())], declared_schema(known)
+
+
+def _types_of(files: Sequence[str], columns: Sequence[str]) -> dict[str, Any]:
+    """The type of each column in Parquet files; ValueError where two differ."""
+    types: dict[str, Any] = {}
     for path in files:
         schema = footer_of(path, columns).schema
         for name in columns:
-            first_type = first.setdefault(name, schema.field(name).type)
-            if schema.field(name).type != first_type:
-                got = f"{first_type} in `{files[0]}` and {schema.field(name).type} in `{path}`"
+            first, here = types.setdefault(name, schema.field(name).type), schema.field(name).type
+            if here != first:
+                got = f"{first} in `{files[0]}` and {here} in `{path}`"
                 raise ValueError(f"column {name!r} must have one type in all files; got {got}. Write one of them anew.")
-    return pa.schema(list(first.items()))
-
-
-def _known(columns: Sequence[str], kinds: Mapping[str, Kind] | None) -> dict[str, Kind]:
-    known = kinds or {}
-    if missing := [name for name in columns if name not in known]:
-        remedy = "Declare them in the bounds: what a column holds is never read from its values."
-        raise ValueError(sentence("bounds", "must say what each column of a file holds", missing, remedy))
-    return {name: known[name] for name in columns}
+    return types
 
 
 def _named(source: Any) -> list[str]:

@@ -14,7 +14,12 @@ from dplr.rows.files.kinds import CSV, PARQUET, Format, Kind, file_kind
 from dplr.rows.files.labelled import dictionary_of
 from dplr.rows.files.parquet import footer_of
 from dplr.rows.files.part import check_columns
-from dplr.rows.files.sources import files_of, parts_of, schema_of
+from dplr.rows.files.sources import files_of, parts_of
+
+try:
+    import resource
+except ModuleNotFoundError:  # Windows
+    resource = None  # type: ignore[assignment]
 
 REMEDY = "Name fewer columns in the bounds, or give it more memory."
 
@@ -36,7 +41,7 @@ def read_table(data: Any, kinds: Mapping[str, Kind], form: Format) -> Any:
     import pyarrow as pa
 
     files = files_of(data)
-    parts = parts_of(files, list(kinds), kinds, form)
+    parts, schema = parts_of(files, list(kinds), kinds, form)
     counts = [part.rows for part in parts]
     rows = None if None in counts else sum(count or 0 for count in counts)
     named = files[0] if len(files) == 1 else str(data)
@@ -44,7 +49,7 @@ def read_table(data: Any, kinds: Mapping[str, Kind], form: Format) -> Any:
         for part in parts:
             for batch in part.batches():
                 store.add(batch)
-        table = pa.Table.from_batches(store.batches, schema_of(files, list(kinds), kinds)).unify_dictionaries()
+        table = pa.Table.from_batches(store.batches, schema).unify_dictionaries()
     if not table.num_rows:
         raise ValueError(f"`{named}` must have at least one row below its header; got none.")
     return table
@@ -117,9 +122,7 @@ def _sentence(path: str, store: BatchStore, rows: int | None) -> str:
 
 def memory_limit() -> int | None:
     """Bytes that this process may have, by the limits of the shell; None where there is none."""
-    try:
-        import resource
-    except ModuleNotFoundError:  # Windows
+    if resource is None:
         return None
     limits = [resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
     return min((limit for limit in limits if limit != resource.RLIM_INFINITY), default=None)
@@ -127,9 +130,7 @@ def memory_limit() -> int | None:
 
 def memory_used() -> int:
     """The most bytes that this process had so far; 0 where the system does not say."""
-    try:
-        import resource
-    except ModuleNotFoundError:  # Windows
+    if resource is None:
         return 0
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

@@ -65,26 +65,17 @@ def _is_short(table: Table, name: str, column: Any) -> bool:
     return (column is None or column.plain) and str(table.dtype(table.columns.index(name))) in _SHORT
 
 
-@dataclass(frozen=True, eq=False)
-class StoredRows:
-    """All rows that this process read, in mapped files."""
-
-    arrays: Columns
-    folder: str
-
-    def rows(self, prep: Prep) -> ArrayRows:
-        """The rows with this map to scaled rows; facts about them that passes share are in mapped files too."""
-        return _rows_of(self.arrays, prep, allocate=functools.partial(mapped_zeros, self.folder))
-
-
 def keep(
     parts: Parts, recipe: Recipe, count: int, folder: str, run: Callable[[Pass[Any], str], Any]
-) -> StoredRows | None:
-    """Encode all rows in one pass; None where the folder's disk has no room for them: they are read again."""
+) -> ArrayRows | None:
+    """Encode all rows in one pass; None where the folder's disk has no room for them: they are read again.
+
+    Facts about the rows that passes share are in mapped files too.
+    """
     kind, refused = kind_of(parts, recipe), contextlib.suppress(OSError)  # of a full or slow disk, or none
     with refused, contextlib.closing(_spilled(recipe, kind, folder, count)) as spilled:
         if run(_KeepPass(recipe, spilled), "keeping rows") == count:
-            return StoredRows(spilled.arrays(), folder)
+            return _rows_of(spilled.arrays(), recipe.prep, allocate=functools.partial(mapped_zeros, folder))
     return None
 
 

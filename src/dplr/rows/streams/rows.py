@@ -21,7 +21,7 @@ from dplr.rows.base import Rows
 from dplr.rows.exact import ClippedGradient, Total
 from dplr.rows.faults import BoundsNotice, refuse
 from dplr.rows.losses import LossGradient, native_rows
-from dplr.rows.streams.holding import StoredRows, keep
+from dplr.rows.streams.holding import keep
 from dplr.rows.streams.parts import Holder, Parts, Pass, Progress, Sums, one_pass, row_count_error
 from dplr.rows.streams.passes import Arrays, ClippedPass, SampledPass, SumPass, WherePass, joined
 from dplr.rows.streams.recipe import Recipe
@@ -68,7 +68,7 @@ class StreamSource:
     passes: int = 0
     clipped_passes: int = 0
     sample: Arrays | None = None
-    kept: StoredRows | None = None
+    kept: ArrayRows | None = None
     worker_rows: Sums | None = None
     worker_sample: Sums | None = None
     tally: Tally | None = None
@@ -205,7 +205,7 @@ class StreamedRows(Rows):
         if source.kept is None:
             source.kept = keep(source.parts, self._recipe, source.count, source.folder, source.run)
             source.folder = source.folder if source.kept else None
-        return None if source.kept is None else source.kept.rows(self.prep)
+        return None if source.kept is None else source.kept.mapped(self.prep)
 
     def _held_rows(self) -> Sums | None:
         """All rows as workers hold them, or will after this pass; None while it does not pay or is not allowed."""

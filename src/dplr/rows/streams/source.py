@@ -13,7 +13,7 @@ from dplr._kit.validation import check_count, sentence
 from dplr.rows.files.kinds import Format, Kind
 from dplr.rows.files.parquet import ParquetPart, footer_of, is_parquet
 from dplr.rows.files.part import CachedPart
-from dplr.rows.files.sources import files_of, schema_of
+from dplr.rows.files.sources import files_of
 from dplr.rows.files.sources import parts_of as parts_of_files
 from dplr.rows.ids import PersonCounts
 from dplr.rows.streams.engines import Query, is_lazy, parts_of, placed, query_of
@@ -124,6 +124,6 @@ def file_parts(
     Rows of other files are kept in the folder `keep` once they were read: in the system's folder for None.
     """
     folder = tempfile.gettempdir() if keep is None else keep
-    plain_parts = parts_of_files(files, columns, kinds, form)
+    plain_parts, schema = parts_of_files(files, columns, kinds, form)
     parts = [part if isinstance(part, ParquetPart) else CachedPart(part, folder) for part in plain_parts]
-    return LocalParts(parts, schema_of(files, columns, kinds).empty_table(), threads)
+    return LocalParts(parts, schema.empty_table(), threads)
