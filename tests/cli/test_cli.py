@@ -782,7 +782,7 @@ module.{name} = interrupted
 @pytest.mark.parametrize(
     ("place", "cost", "said"),
     [
-        ({"module": "dplr.mechanisms.functional.spec", "name": "Fit"}, 0.5, "stays spent: entry 1"),
+        ({"module": "dplr.mechanisms.functional.spec", "name": "solve_quadratic"}, 0.5, "stays spent: entry 1"),
         ({"module": "dplr.mechanisms.functional.spec", "name": "Moments"}, 0.0, "nothing was spent"),
         ({"module": "dplr.cli._fit", "name": "read_rows"}, 0.0, "nothing was spent"),
     ],
@@ -807,7 +807,7 @@ def test_a_fit_that_fails_after_its_noise_says_that_the_budget_stays_spent(folde
         raise RuntimeError("no luck.")
 
     command("ledger", "init", "budget.db", "--eps", "1")
-    monkeypatch.setattr("dplr.mechanisms.functional.spec.Fit", fail)
+    monkeypatch.setattr("dplr.mechanisms.functional.spec.solve_quadratic", fail)
     said = command(*FIT, "--mechanism", "fm", "--ledger", "budget.db", code=3).stderr
     assert "Error: no luck. Noise may have been drawn, so its cost stays spent: entry 1" in said
     assert spent() == 0.5

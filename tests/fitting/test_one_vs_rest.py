@@ -12,7 +12,7 @@ from sklearn.datasets import load_iris, load_wine
 import dplr
 from dplr.fitting import one_vs_rest
 from dplr.ledger.budget import NullLedger
-from dplr.mechanisms.functional import noise as moment_noise
+from dplr.mechanisms.functional import moments
 from dplr.mechanisms.functional.moments import joint_l2_sensitivity, joint_sensitivity
 from dplr.privacy import composition
 from dplr.privacy.accounting import poisson_eps
@@ -110,8 +110,8 @@ def test_audit_goes_red_where_every_class_gets_the_whole_budget(monkeypatch):
 
 
 def test_audit_goes_red_where_class_sums_are_charged_as_one_sum(monkeypatch):
-    found = moment_noise._tight_sensitivity
-    monkeypatch.setattr(moment_noise, "_tight_sensitivity", lambda problem, norm, _: found(problem, norm, 0))
+    found = moments.best_weight
+    monkeypatch.setattr(moments, "best_weight", lambda *facts: found(*facts[:4], 1, facts[5]))
     assert largest_loss("fm", 0.0, "replace_one", CUBE) > 1
 
 

@@ -13,11 +13,11 @@ import reference
 from dplr.mechanisms.functional.moments import (
     best_weight,
     blocks,
+    diagonal_deviation,
     joint_l2_sensitivity,
     joint_sensitivity,
     moment_matrix,
 )
-from dplr.mechanisms.functional.noise import diagonal_deviation
 from dplr.mechanisms.functional.spec import FunctionalMechanism
 from dplr.noise import Source
 from dplr.privacy import sensitivity

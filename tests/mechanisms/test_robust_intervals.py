@@ -9,7 +9,7 @@ import pytest
 
 import dplr
 from dplr.mechanisms.equations import largest_residual, meat_cells, meat_l1_sensitivity, meat_l2_sensitivity
-from dplr.mechanisms.functional import noise as fm_noise
+from dplr.mechanisms.functional import moments as fm_moments
 from dplr.privacy import calibration
 from dplr.privacy.guarantees import Neighbouring, Pure
 from dplr.problem.cells import second_moments
@@ -61,7 +61,7 @@ def test_squared_residuals_move_by_at_most_their_sensitivity_and_nearly_that(nam
 
 @pytest.mark.parametrize("eps", [0.1, 0.7, 1.0, 3.3])
 def test_both_parts_of_a_pure_release_cost_eps_together(eps):
-    left = eps * (1 - fm_noise.PURE_MEAT_SHARE)
+    left = eps * (1 - fm_moments.MEAT_SHARE)
     plan = dplr.plan(n_rows=10_000, n_features=3, eps=eps, mechanism=ROBUST)
     assert plan.statement.guarantee == Pure(eps)
     assert plan.statement.source.endswith("theorem 8")

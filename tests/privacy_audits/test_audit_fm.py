@@ -88,7 +88,7 @@ TARGETS_UNCLIPPED = (
 )
 EIGHTH_OF_MEAT = ("privacy/sensitivity.py", "return math.sqrt(2) * row_norm**2", "return row_norm**2 / 8")
 SLIVER_OF_PURE_MEAT = (
-    "mechanisms/functional/noise.py",
+    "mechanisms/functional/moments.py",
     "meat_change = meat_l1_sensitivity(problem)",
     "meat_change = meat_l1_sensitivity(problem) / 32",
 )

@@ -68,7 +68,7 @@ BROKEN = {
     "weights are forgotten by the squares of scores": ("squares of scores", 500, *OF_SCORES),
     "weights are forgotten by the squares of scores, gaussian": ("squares of scores, gaussian", 500, *OF_SCORES),
     "squares of scores get a thirtieth of their noise": (
-        "squares of scores", 4_000, "mechanisms/functional/noise.py",
+        "squares of scores", 4_000, "mechanisms/functional/moments.py",
         "    meat_change = meat_l1_sensitivity(problem)", "    meat_change = meat_l1_sensitivity(problem) / 30",
     ),
     "squares of scores get a tenth of their noise, gaussian": (

@@ -18,7 +18,6 @@ from dplr.bounds.declared import Bounds
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep, layout_prep
 from dplr.mechanisms.functional import moments as functional
-from dplr.mechanisms.functional.noise import diagonal_deviation
 from dplr.moments.law import cells
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.statement import PrivacyStatement, alarms
@@ -179,7 +178,7 @@ class ReleasedMoments:
     @property
     def diagonal_sd(self) -> float:
         """Standard deviation of the noise on a diagonal cell: the unit of automatic ridges."""
-        return math.sqrt(sum(diagonal_deviation(party.statement.released) ** 2 for party in self.parties))
+        return math.sqrt(sum(functional.diagonal_deviation(party.statement.released) ** 2 for party in self.parties))
 
     @property
     def count(self) -> float:

@@ -2,7 +2,7 @@
 
 Second moments of the rows are summed once, get noise, and every model of them is post-processing. `spec.py` is the
 algorithm: plan, sum, add noise (`drawing.py`), repair the spectrum, solve. `moments.py` has the layout of the released
-cells, `noise.py` their noise, and `readings.py` the equation for confidence intervals. Proof: functional.md.
+cells and their noise, and `readings.py` the equation for confidence intervals. Proof: functional.md.
 """
 
 from __future__ import annotations

@@ -63,8 +63,7 @@ def readings(plan: Plan, problem: Problem, parts: Sequence[Mapping[str, NDArray[
     `problem` is the one whose cells were released. Class sums are taken as they were released, without what makes them
     agree with other cells: the noise of vector and matrix stays independent.
     """
-    linear = linear_blocks(plan.statement.released)
-    variance = sum(block.deviation**2 for block in linear)
+    variance = sum(block.deviation**2 for block in linear_blocks(plan.statement.released))
     several = "linear" not in parts[0]
     models = [one_class(part, k) if several else part for k, part in enumerate(parts)]
     return [_reading(plan, problem, model, variance) for model in models]

@@ -8,24 +8,22 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dplr._kit.progress import Track, silent
 from dplr._kit.validation import check_choice, check_list, real_number, sentence
 from dplr.inference.reading import Reading
 from dplr.mechanisms.drawing import kept_total, noisy_blocks
-from dplr.mechanisms.equations import meat_cells
+from dplr.mechanisms.equations import MEAT_BLOCKS, meat_cells
 from dplr.mechanisms.functional import ABOUT
 from dplr.mechanisms.functional import moments as layout
-from dplr.mechanisms.functional.moments import SQUARE, moment_matrix, one_class
-from dplr.mechanisms.functional.noise import diagonal_deviation, gaussian_release, gradient_noise, laplace_release
+from dplr.mechanisms.functional.moments import SQUARE, Blocks, Vector, diagonal_deviation, moment_matrix, one_class
 from dplr.mechanisms.functional.readings import missing_for_equation, missing_for_intervals, readings, units_of
 from dplr.mechanisms.protocol import AIMS, NOISES, RANGES, Description, NoisyMoments, Refitting, Tabled, class_block
 from dplr.mechanisms.squares import check_persons, residuals_of, squares_at, warn_of_persons
 from dplr.noise import Source
-from dplr.privacy.calibration import integer_blocks
 from dplr.privacy.estimand import Estimand
-from dplr.privacy.guarantees import Gaussian, Pure
+from dplr.privacy.guarantees import Pure
+from dplr.problem.cells import Cells
 from dplr.problem.losses import Loss, model_of, models_with
 from dplr.problem.outlook import GradientNoise
 from dplr.problem.plan import Plan
@@ -33,11 +31,16 @@ from dplr.problem.problem import Problem
 from dplr.rows import Rows
 from dplr.rows.exact import Moments
 from dplr.solvers import adassp_ridge, count_kept, is_positive_definite, solve_quadratic
+from dplr.solvers.stein import stein_coef
 
-_CALIBRATIONS = ("tight", "paper")
-_APPROXIMATIONS = ("minimax", "taylor", "stein")
-_UNBOUNDED = ("trim", "rerun", "adassp")
-_INTERVALS = ("on", "off", "robust")
+_CHOICES = {
+    "calibration": ("tight", "paper"),
+    "approximation": ("minimax", "taylor", "stein"),
+    "unbounded": ("trim", "rerun", "adassp"),
+    "intervals": ("on", "off", "robust"),
+    "noise": NOISES,
+    "ranges": RANGES,
+}
 _LARGEST_OPTION = 1e6
 
 
@@ -126,13 +129,8 @@ class FunctionalMechanism(Tabled, Refitting):
     ranges: str = "auto"
 
     def __post_init__(self) -> None:
-        """Check the options."""
-        check_choice("calibration", self.calibration, _CALIBRATIONS)
-        check_choice("approximation", self.approximation, _APPROXIMATIONS)
-        check_choice("unbounded", self.unbounded, _UNBOUNDED)
-        check_choice("intervals", self.intervals, _INTERVALS)
-        check_choice("noise", self.noise, NOISES)
-        check_choice("ranges", self.ranges, RANGES)
+        for name, choices in _CHOICES.items():
+            check_choice(name, getattr(self, name), choices)
         if self.columns is not None:
             object.__setattr__(self, "columns", _positions(self.columns))
         for name in ("margin_bound", "ridge_deviations", "floor_deviations", "coef_norm"):
@@ -140,153 +138,21 @@ class FunctionalMechanism(Tabled, Refitting):
             if not 0 <= value <= _LARGEST_OPTION or (name == "margin_bound" and value < 1e-3):
                 raise ValueError(sentence(name, f"must be between 0 and {_LARGEST_OPTION:g}", value))
 
-    def plan(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> Plan:
-        """Fix the released blocks, the noise and the statement from public facts.
-
-        With `classes` the linear block is one sum for each class: one release for models of each against the rest.
-        """
-        self.check(problem)
-        if delta > 0 and (self.calibration == "paper" or self.unbounded == "rerun"):
-            raise ValueError(sentence("delta", "must be 0 with calibration='paper' and unbounded='rerun'", delta))
-        if self.intervals == "robust" and classes:
-            rule = "must be 'on' or 'off' with more than two classes"
-            raise ValueError(sentence("intervals", rule, self.intervals, "Fit a model for each class of interest."))
-        if self.intervals == "robust" and self.unbounded == "rerun":
-            rule = "must be 'on' or 'off' with unbounded='rerun'"
-            raise ValueError(sentence("intervals", rule, self.intervals, "Noise that is drawn anew has no intervals."))
-        # FM12 Lemma 5: the accepted run of a rerun costs twice its own eps.
-        per_run = eps / 2 if self.unbounded == "rerun" else eps
-        problem = self._released_problem(problem)
-        sizes = {name: size for name, (size,) in self.blocks(problem, eps, delta, classes).items()}
-        guarantee: Pure | Gaussian = Pure(eps)
-        if math.isinf(eps):
-            released, named = integer_blocks(sizes, dict.fromkeys(sizes, 1.0), 0.0, eps)[0], "none: eps = inf"
-        elif delta > 0:
-            released, guarantee, named = gaussian_release(problem, sizes, eps, delta, self.coef_norm, len(classes))
-        else:
-            paper = self.calibration == "paper"
-            released, named = laplace_release(problem, sizes, per_run, self.coef_norm, len(classes), paper)
-        if self.unbounded == "rerun" and math.isfinite(eps):
-            named += "; noise is drawn anew until the matrix is positive definite, each run at eps/2"
-        source = "theorem 6" if self.unbounded == "rerun" else "theorem 1" if delta == 0 else "theorem 4"
-        if self.intervals == "robust" and math.isfinite(eps):
-            source = "theorem 8" if delta == 0 else "theorem 7"
-        source += " and lemma 8" if classes else ""
-        statement = self.promise(
-            problem,
-            eps,
-            delta,
-            guarantee,
-            released,
-            named,
-            f"Zhang et al. 2012; dplr functional.md, {source}",
-            Estimand.MARGIN if problem.loss.classification else None,
-        )
-        return Plan(self, problem, statement, classes=tuple(classes))
-
-    def blocks(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> dict[str, tuple[int]]:
-        """Return the released cells of the moment matrix; the linear block once for each class, if there are any."""
-        cells = self._cells(problem) | self._meat(problem)
-        sizes = {name: (len(rows),) for name, (rows, _) in cells.items()}
-        if classes:
-            size = sizes.pop("linear")
-            sizes = dict.fromkeys((class_block("linear", label) for label in classes), size) | sizes
-        return sizes
-
     @property
     def printed(self) -> bool:
-        """Whether the noise is what FM12 prints."""
         return self.calibration == "paper"
 
     @property
     def joint(self) -> bool:
-        """Whether one release serves all classes; not with options that need one per model."""
         return self.calibration == "tight" and self.unbounded != "rerun"
 
-    def aimed(self, problem: Problem, classes: Sequence[Any]) -> FunctionalMechanism:
-        """The spec with the options of least bias, and intervals that hold where variances differ between rows."""
-        if classes and problem.loss.classification:
-            remedy = 'Its intervals need equal variances, which labels do not have; mechanism="score" does not.'
-            rule = f'must be "{AIMS[0]}" with mechanism="fm" and more than two classes'
-            raise ValueError(sentence("aim", rule, AIMS[1], remedy))
-        spec = self.unbiased(problem.loss)
-        robust = self.intervals == "on" and self.calibration == "tight" and self.unbounded != "rerun"
-        return replace(spec, intervals="robust") if robust else spec
+    @property
+    def whole(self) -> bool:
+        return False  # moments of fewer columns are those of a smaller model
 
-    def unbiased(self, loss: Loss) -> FunctionalMechanism:
-        """The spec without a ridge, with a lower floor, and with "stein" for the logistic loss. Private."""
-        options: dict[str, Any] = {"ridge_deviations": 0.0, "floor_deviations": 2.0}
-        if loss.classification:
-            options["approximation"] = "stein"
-        defaults = FunctionalMechanism()
-        return replace(
-            self, **{name: options[name] for name in options if getattr(self, name) == getattr(defaults, name)}
-        )
-
-    def solution(self, problem: Problem, eps: float) -> tuple[str, ...]:
-        """The quadratic in place of the logistic loss, and what shrinks the coefficients."""
-        shrinkage = "" if math.isinf(eps) else self._shrinkage(problem)
-        words = [f"coefficients are shrunk by {shrinkage}"] if shrinkage else []
-        quadratic = f"the {self.approximation} quadratic in place of the logistic loss"
-        return (quadratic, *words) if problem.loss.classification else tuple(words)
-
-    def _shrinkage(self, problem: Problem) -> str:
-        """The ridge in deviations of the noise, and the directions that are dropped; empty for none."""
-        if self.unbounded != "trim":
-            return "the ridge of AdaSSP" if self.unbounded == "adassp" and problem.l2 is None else ""
-        ridge = self.ridge_deviations if problem.l2 is None else 0.0
-        parts = [f"a ridge of {ridge:g} deviations of the noise"] if ridge else []
-        if self.floor_deviations:
-            parts.append(f"dropping directions up to {self.floor_deviations:g} deviations of the noise")
-        return " and ".join(parts)
-
-    def trimmed(self, plan: Plan, released: Mapping[str, NDArray[np.float64]]) -> int:
-        """Count the directions of the released moment matrix that a model dropped."""
-        if "linear" not in released:  # all classes have one release, and one matrix
-            deviations = {name: block.deviation for name, block in plan.statement.released.items()}
-            released = one_class(layout.agreeing(plan.problem, released, deviations), 0)
-        matrix, _ = moment_matrix(self._released_problem(plan.problem), released)
-        matrix = matrix[np.ix_(*[self._kept(plan.problem)] * 2)]
-        ridge, floor, _ = self._penalty(plan, matrix)
-        return len(matrix) - count_kept(matrix, ridge, floor)
-
-    def moments(self, plan: Plan, released: Mapping[str, NDArray[np.float64]]) -> NoisyMoments:
-        """The released moments of one model."""
-        matrix, vector = moment_matrix(self._released_problem(plan.problem), released)
-        variance = sum(block.deviation**2 for block in layout.linear_blocks(plan.statement.released))
-        return NoisyMoments(matrix, vector, units_of(plan.problem, matrix), math.sqrt(variance))
-
-    def _penalty(self, plan: Plan, matrix: NDArray[np.float64]) -> tuple[float, float, float]:
-        """Ridge and floor of the released moment matrix, and the curvature of the quadratic."""
-        problem, loss = plan.problem, plan.problem.loss
-        deviation = diagonal_deviation(plan.statement.released)
-        ridge, floor = self.ridge_deviations * deviation, self.floor_deviations * deviation
-        if self.unbounded != "trim":
-            ridge, floor = 0.0, 0.0
-        if self.unbounded == "adassp":
-            ridge = adassp_ridge(matrix, deviation)
-        curvature = loss.curvature_on(self.margin_bound) if self.approximation == "minimax" else loss.curvature
-        if problem.l2 is not None:
-            assert problem.n_rows is not None
-            ridge = problem.l2 * problem.n_rows / curvature
-        return ridge, floor, curvature
-
-    def noise_of(self, plan: Plan) -> float | None:
-        """Root mean square noise of the gradient at coefficients of norm `coef_norm`."""
-        if self.noise != "smaller":
-            return None
-        return gradient_noise(plan.statement.released, self.coef_norm)
-
-    def gradient_noise(self, plan: Plan) -> GradientNoise:
-        """The noise of the gradient of the noisy quadratic, at coefficients of norm `coef_norm`."""
-        loss, noise = plan.problem.loss, gradient_noise(plan.statement.released, self.coef_norm)
-        return GradientNoise(noise * loss.slope, slope=1.0) if loss.classification else GradientNoise(noise)
-
-    def _released_problem(self, problem: Problem) -> Problem:
-        """The problem whose cells are released: FM12 has no layout, and adds noise to every cell."""
-        if self.calibration == "paper" and problem.geometry.grouped:
-            return replace(problem, geometry=replace(problem.geometry, blocks=(), marked=(), shared=(), hats=()))
-        return problem
+    @property
+    def chosen(self) -> tuple[int, ...] | None:
+        return self.columns
 
     def check(self, problem: Problem) -> None:
         """Refuse a loss without an expansion, a ridge without a number of rows, and options that do not agree."""
@@ -303,122 +169,214 @@ class FunctionalMechanism(Tabled, Refitting):
             remedy = "Declare n_rows=, a public reference, or leave l2='auto'."
             raise ValueError(sentence("l2", "needs a public number of rows", problem.l2, remedy))
 
-    def run(self, rows: Rows, plan: Plan, source: Source, track: Track = silent) -> dict[str, NDArray[np.float64]]:
-        """Sum exactly, floor to the release grid, add integer noise."""
-        geometry = plan.problem.geometry
-        query = Moments(geometry.d, geometry.intercept > 0)
-        if plan.classes:
-            return self._run_classes(rows, query, plan, source, track)
-        total = kept_total(rows, query)
-        parts = {name: (total, where, 0) for name, where in self._cells(plan.problem).items()}
-        released = noisy_blocks(parts, plan, source)
-        # Without noise another run would give the same numbers.
-        rerun = self.unbounded == "rerun" and math.isfinite(plan.statement.eps)
-        while rerun and not is_positive_definite(moment_matrix(plan.problem, released)[0]):
-            released = noisy_blocks(parts, plan, source)
-        if cells := self._meat(plan.problem):
-            query_at, point = residuals_of(plan.problem), self._least_squares(plan, released)
-            total = squares_at(rows, plan.problem, query_at, point)
-            released |= noisy_blocks({name: (total, where, 0) for name, where in cells.items()}, plan, source)
-        return released
+    def plan(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> Plan:
+        self.check(problem)
+        rerun, robust = self.unbounded == "rerun", self.intervals == "robust"
+        if delta > 0 and (self.calibration == "paper" or rerun):
+            raise ValueError(sentence("delta", "must be 0 with calibration='paper' and unbounded='rerun'", delta))
+        if robust and classes:
+            rule = "must be 'on' or 'off' with more than two classes"
+            raise ValueError(sentence("intervals", rule, self.intervals, "Fit a model for each class of interest."))
+        if robust and rerun:
+            rule = "must be 'on' or 'off' with unbounded='rerun'"
+            raise ValueError(sentence("intervals", rule, self.intervals, "Noise that is drawn anew has no intervals."))
+        problem = self._released_problem(problem)
+        sizes = {name: size for name, (size,) in self.blocks(problem, eps, delta, classes).items()}
+        per_run = eps / 2 if rerun else eps  # FM12 Lemma 5: the accepted run of a rerun costs twice its own eps
+        paper = self.calibration == "paper"
+        released, guarantee, words = layout.noise(problem, sizes, per_run, delta, self.coef_norm, len(classes), paper)
+        theorem = "theorem 1" if delta == 0 else "theorem 4"
+        if rerun:
+            theorem = "theorem 6"
+            if math.isfinite(eps):
+                words += "; noise is drawn anew until the matrix is positive definite, each run at eps/2"
+        if robust and math.isfinite(eps):
+            theorem = "theorem 8" if delta == 0 else "theorem 7"
+        source = f"Zhang et al. 2012; dplr functional.md, {theorem}{' and lemma 8' if classes else ''}"
+        estimand = Estimand.MARGIN if problem.loss.classification else None
+        guarantee = Pure(eps) if isinstance(guarantee, Pure) else guarantee
+        statement = self.promise(problem, eps, delta, guarantee, released, words, source, estimand)
+        return Plan(self, problem, statement, classes=tuple(classes))
 
-    def _run_classes(
-        self, rows: Rows, query: Moments, plan: Plan, source: Source, track: Track
-    ) -> dict[str, NDArray[np.float64]]:
-        """Sums of all rows (+1), and of each class against the rest, of which twice the class sum is made."""
-        everyone, *twice = (
-            kept_total(rows, query) if position is None else kept_total(rows.of_class(position), query)
-            for position in track([None, *range(len(plan.classes))], "functional mechanism")
-        )
-        cells = dict(layout.blocks(plan.problem.geometry, plan.problem.counts_units))
-        linear = cells.pop("linear")
-        names = [name for name in plan.statement.released if name not in cells]
-        parts = {name: (total + everyone, linear, 1) for name, total in zip(names, twice, strict=True)}
-        return noisy_blocks(parts | {name: (everyone, where, 0) for name, where in cells.items()}, plan, source)
+    def blocks(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> dict[str, tuple[int]]:
+        sizes = {name: (len(rows),) for name, (rows, _) in self._cells(problem).items()}
+        if not classes:
+            return sizes
+        linear = sizes.pop("linear")
+        return {class_block("linear", label): linear for label in classes} | sizes
 
-    def _cells(self, problem: Problem) -> dict[str, tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """The released cells of the moments of (x, iota, y)."""
-        geometry = self._released_problem(problem).geometry
+    def _cells(self, problem: Problem) -> Mapping[str, Cells]:
+        """The released cells of the moments of (x, iota, y), and of the squared residuals times rows."""
+        geometry, robust = self._released_problem(problem).geometry, self.intervals == "robust"
         cells = layout.blocks(geometry, problem.counts_units)
-        # Labels have y^2 = 1; a rerun conditions the noise, so its law is not the one that intervals need.
-        numeric = not problem.loss.classification and self.calibration == "tight" and self.unbounded != "rerun"
-        numeric = numeric and problem.unit.person is None  # nothing is made of it
-        wanted = self.intervals == "robust" or (self.intervals == "on" and not problem.unit.weighted)
-        return cells | {SQUARE: layout.square_cell(geometry)} if numeric and wanted else cells
+        # Labels have y^2 = 1; a rerun conditions the noise, so its law is not the one that intervals need; of persons
+        # nothing is made of it.
+        wanted = robust or (self.intervals == "on" and not problem.unit.weighted)
+        if wanted and self.joint and not problem.loss.classification and problem.unit.person is None:
+            last = np.array([geometry.n_coefs])
+            cells = {**cells, SQUARE: (last, last)}
+        return {**cells, **meat_cells(problem)} if robust else cells
 
-    def _meat(self, problem: Problem) -> dict[str, tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """The released cells of the squared residuals times rows; none except with intervals="robust"."""
-        return meat_cells(problem) if self.intervals == "robust" else {}
+    def _released_problem(self, problem: Problem) -> Problem:
+        """The problem whose cells are released: FM12 has no layout, and adds noise to every cell."""
+        if self.calibration == "paper" and problem.geometry.grouped:
+            return replace(problem, geometry=replace(problem.geometry, blocks=(), marked=(), shared=(), hats=()))
+        return problem
+
+    def _kept(self, problem: Problem) -> Any:
+        """The coordinates of the model: those of its columns, and the constant's."""
+        if self.columns is None:
+            return slice(None)
+        if self.columns[-1] >= problem.geometry.d:
+            rule = f"must be below the number of columns, {problem.geometry.d}"
+            raise ValueError(sentence("columns", rule, self.columns[-1]))
+        return np.array([*self.columns, *range(problem.geometry.d, problem.geometry.n_coefs)], np.intp)
 
     def check_rows(self, rows: Rows, problem: Problem) -> None:
         """Warn of more persons than have room for their scores, where no public number could be checked before."""
         if self.intervals == "robust" and problem.n_rows is None:
             warn_of_persons(problem, rows.units)
 
-    def solve(self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]]) -> list[NDArray[np.float64]]:
-        """Solve for every model: that of two classes or of a number, or of each class against the rest."""
-        if "linear" in parts[0]:
-            return [self._model(plan, model) for model in parts]
-        deviations = {name: block.deviation for name, block in plan.statement.released.items()}
-        agreed = layout.agreeing(plan.problem, parts[0], deviations)  # all classes have one release
-        return [self._model(plan, one_class(agreed, k)) for k in range(len(parts))]
+    def run(self, rows: Rows, plan: Plan, source: Source, track: Track = silent) -> dict[str, Vector]:
+        problem, parts = plan.problem, {}
+        query, cells = Moments(problem.geometry.d, problem.geometry.intercept > 0), self._cells(problem)
+        meat = {name: where for name, where in cells.items() if name in MEAT_BLOCKS}
+        total, linear = kept_total(rows, query), ()
+        if plan.classes:  # of each class against the rest and of all rows (+1): together twice the class sum, exactly
+            names = [class_block("linear", label) for label in plan.classes]
+            for position in track(range(len(names)), "functional mechanism"):
+                both = kept_total(rows.of_class(position), query) + total
+                parts[names[position]] = both, cells["linear"], 1
+            linear = ("linear",)
+        parts |= {name: (total, where, 0) for name, where in cells.items() if name not in (*meat, *linear)}
+        released = noisy_blocks(parts, plan, source)
+        # Without noise another run would give the same numbers.
+        rerun = self.unbounded == "rerun" and math.isfinite(plan.statement.eps)
+        while rerun and not is_positive_definite(moment_matrix(problem, released)[0]):
+            released = noisy_blocks(parts, plan, source)
+        if meat:
+            total = squares_at(rows, problem, residuals_of(problem), self._least_squares(plan, released))
+            released |= noisy_blocks({name: (total, where, 0) for name, where in meat.items()}, plan, source)
+        return released
 
-    def _model(self, plan: Plan, released: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+    def _least_squares(self, plan: Plan, released: Blocks) -> Vector:
+        """The point at which residuals are squared: for labels that of a linear probability."""
+        matrix, vector = moment_matrix(self._released_problem(plan.problem), released)
+        ridge, floor, _ = self._penalty(plan, matrix)
+        return solve_quadratic(matrix, vector, ridge, floor)
+
+    def solve(self, plan: Plan, parts: Sequence[Blocks]) -> list[Vector]:
+        return [self._model(plan, released) for released in self._models(plan, parts)]
+
+    def _models(self, plan: Plan, parts: Sequence[Blocks]) -> Sequence[Blocks]:
+        """The moments of every model; of several classes, which have one release, those that agree."""
+        if "linear" in parts[0]:
+            return parts
+        deviations = {name: block.deviation for name, block in plan.statement.released.items()}
+        agreed = layout.agreeing(plan.problem, parts[0], deviations)
+        return [one_class(agreed, position) for position in range(len(parts))]
+
+    def _model(self, plan: Plan, released: Blocks) -> Vector:
         problem, loss = self._released_problem(plan.problem), plan.problem.loss
-        matrix, vector = moment_matrix(problem, released)
         kept = self._kept(problem)
-        matrix, vector = matrix[np.ix_(kept, kept)], vector[kept]
+        matrix, vector = moment_matrix(problem, released)
+        if self.columns is not None:
+            matrix, vector = matrix[np.ix_(kept, kept)], vector[kept]
         ridge, floor, curvature = self._penalty(plan, matrix)
         start = np.zeros(len(vector)) if problem.w0 is None else np.array(problem.w0)[kept]
         vector = vector * (loss.slope / curvature)
         solved = start + solve_quadratic(matrix, vector - matrix @ start, ridge, floor)
         if loss.classification and self.approximation == "stein":
-            solved = layout.lengthened(problem, matrix, vector, solved)
+            solved = _lengthened(problem, matrix, vector, solved)
         coef = np.zeros(problem.geometry.n_coefs)
         coef[kept] = solved
         return coef
 
-    def _least_squares(self, plan: Plan, released: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
-        """The least-squares solution, at which residuals are squared: for labels that of a linear probability."""
-        matrix, vector = moment_matrix(self._released_problem(plan.problem), released)
-        ridge, floor, _ = self._penalty(plan, matrix)
-        return solve_quadratic(matrix, vector, ridge, floor)
+    def _penalty(self, plan: Plan, matrix: Vector) -> tuple[float, float, float]:
+        """Ridge and floor of the released moment matrix, and the curvature of the quadratic."""
+        problem, loss = plan.problem, plan.problem.loss
+        deviation = diagonal_deviation(plan.statement.released)
+        ridge, floor = self.ridge_deviations * deviation, self.floor_deviations * deviation
+        if self.unbounded != "trim":
+            ridge, floor = adassp_ridge(matrix, deviation) if self.unbounded == "adassp" else 0.0, 0.0
+        curvature = loss.curvature_on(self.margin_bound) if self.approximation == "minimax" else loss.curvature
+        if problem.l2 is not None:
+            assert problem.n_rows is not None
+            ridge = problem.l2 * problem.n_rows / curvature
+        return ridge, floor, curvature
 
-    def _kept(self, problem: Problem) -> NDArray[np.intp]:
-        """The coordinates of the model: those of its columns, and the constant's."""
-        every = np.arange(problem.geometry.n_coefs)
-        if self.columns is None:
-            return every
-        if self.columns[-1] >= problem.geometry.d:
-            rule = f"must be below the number of columns, {problem.geometry.d}"
-            raise ValueError(sentence("columns", rule, self.columns[-1]))
-        return np.concatenate([np.array(self.columns, np.intp), every[problem.geometry.d :]])
+    def trimmed(self, plan: Plan, released: Blocks) -> int:
+        """Count the directions of the released moment matrix that a model dropped."""
+        matrix, _ = moment_matrix(self._released_problem(plan.problem), self._models(plan, [released])[0])
+        if self.columns is not None:
+            matrix = matrix[np.ix_(*[self._kept(plan.problem)] * 2)]
+        ridge, floor, _ = self._penalty(plan, matrix)
+        return len(matrix) - count_kept(matrix, ridge, floor)
+
+    def moments(self, plan: Plan, released: Blocks) -> NoisyMoments:
+        """The released moments of one model."""
+        matrix, vector = moment_matrix(self._released_problem(plan.problem), released)
+        variance = sum(block.deviation**2 for block in layout.linear_blocks(plan.statement.released))
+        return NoisyMoments(matrix, vector, units_of(plan.problem, matrix), math.sqrt(variance))
+
+    def aimed(self, problem: Problem, classes: Sequence[Any]) -> FunctionalMechanism:
+        """The spec with the options of least bias, and intervals that hold where variances differ between rows."""
+        if classes and problem.loss.classification:
+            remedy = 'Its intervals need equal variances, which labels do not have; mechanism="score" does not.'
+            rule = f'must be "{AIMS[0]}" with mechanism="fm" and more than two classes'
+            raise ValueError(sentence("aim", rule, AIMS[1], remedy))
+        spec = self.unbiased(problem.loss)
+        return replace(spec, intervals="robust") if self.intervals == "on" and self.joint else spec
+
+    def unbiased(self, loss: Loss) -> FunctionalMechanism:
+        """The spec without a ridge, with a lower floor, and with "stein" for the logistic loss. Private."""
+        options: dict[str, Any] = {"ridge_deviations": 0.0, "floor_deviations": 2.0}
+        options |= {"approximation": "stein"} if loss.classification else {}
+        usual = FunctionalMechanism()
+        return replace(self, **{name: options[name] for name in options if getattr(self, name) == getattr(usual, name)})
+
+    def solution(self, problem: Problem, eps: float) -> tuple[str, ...]:
+        words = f"the {self.approximation} quadratic in place of the logistic loss"
+        said, parts = (words,) if problem.loss.classification else (), []
+        if self.unbounded == "trim" and self.ridge_deviations and problem.l2 is None:
+            parts.append(f"a ridge of {self.ridge_deviations:g} deviations of the noise")
+        if self.unbounded == "trim" and self.floor_deviations:
+            parts.append(f"dropping directions up to {self.floor_deviations:g} deviations of the noise")
+        if self.unbounded == "adassp" and problem.l2 is None:
+            parts.append("the ridge of AdaSSP")
+        shrunk = parts and math.isfinite(eps)
+        return (*said, f"coefficients are shrunk by {' and '.join(parts)}") if shrunk else said
+
+    def noise_of(self, plan: Plan) -> float | None:
+        noise = layout.gradient_noise(plan.statement.released, self.coef_norm)
+        return noise if self.noise == "smaller" else None
+
+    def gradient_noise(self, plan: Plan) -> GradientNoise:
+        loss, noise = plan.problem.loss, layout.gradient_noise(plan.statement.released, self.coef_norm)
+        return GradientNoise(noise * loss.slope, slope=1.0) if loss.classification else GradientNoise(noise)
 
     def lacks_intervals(self, plan: Plan) -> str:
-        """The reason why there are no intervals: reruns change the law of the noise."""
-        if self.unbounded == "rerun":
+        if self.unbounded == "rerun":  # which changes the law of the noise
             return "noise was drawn until the matrix was positive definite; fit with unbounded='trim'"
         return missing_for_intervals(plan)
 
     def as_declared(self, problem: Problem, names: Collection[str]) -> bool:
-        """Whether the blocks are an equation of the columns: for labels also without squared residuals."""
         return self.unbounded != "rerun" and not missing_for_equation(problem, names)
 
-    def readings(
-        self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]], coefs: Sequence[NDArray[np.float64]]
-    ) -> list[Reading]:
+    def readings(self, plan: Plan, parts: Sequence[Blocks], coefs: Sequence[Vector]) -> list[Reading]:
         """The equations of the released moments, without ridge and trimming."""
         return readings(plan, self._released_problem(plan.problem), parts)
 
-    @property
-    def whole(self) -> bool:
-        """False: moments of fewer columns are those of a smaller model."""
-        return False
 
-    @property
-    def chosen(self) -> tuple[int, ...] | None:
-        """Positions of the columns that the model is made of."""
-        return self.columns
+def _lengthened(problem: Problem, matrix: Vector, vector: Vector, coef: Vector) -> Vector:
+    """The Taylor solution, rescaled to the length of coefficients of a logistic model with Gaussian margins."""
+    iota, n_rows = problem.geometry.intercept, problem.reference_total
+    if iota and problem.counts_units:
+        n_rows = float(matrix[-1, -1]) / iota**2  # the released count
+    if n_rows is None or n_rows < 1:
+        return coef  # without a number of rows there is no scale of the margins: Taylor's solution stays
+    mean_label = float(vector[-1]) * problem.loss.curvature / problem.loss.slope / (iota * n_rows) if iota else 0.0
+    return stein_coef(coef, matrix / n_rows, iota, mean_label)
 
 
 def _positions(columns: Sequence[int]) -> tuple[int, ...]:
@@ -427,4 +385,4 @@ def _positions(columns: Sequence[int]) -> tuple[int, ...]:
     listed = check_list("columns", columns, rule)
     if not listed or any(type(column) is not int or column < 0 for column in listed):
         raise ValueError(sentence("columns", rule, columns))
-    return tuple(sorted(set(listed)))
+    return tuple(sorted(set(columns)))

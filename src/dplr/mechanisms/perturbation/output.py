@@ -95,7 +95,6 @@ class OutputPerturbation(Mechanism):
     ranges: str = "auto"
 
     def __post_init__(self) -> None:
-        """Check the options."""
         check_choice("noise", self.noise, NOISES)
         check_choice("ranges", self.ranges, RANGES)
         if self.coef_norm is not None:
@@ -107,54 +106,46 @@ class OutputPerturbation(Mechanism):
         if self.projection is not None:
             check_positive("projection", self.projection)
 
+    def check(self, problem: Problem) -> None:
+        """Refuse what no theorem here covers."""
+        minimisation.check(self._minimised(problem, math.inf, 0.0), self.about.name)
+
     def plan(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> Plan:
-        """Fix ridge, tolerance, noise and the statement from public facts."""
-        original, problem = problem.loss, self._cut(problem, eps, delta)
-        n_rows = minimisation.check(problem, self.about.name)
-        geometry = problem.geometry
-        size, norm, records = geometry.n_coefs, geometry.row_norm, problem.neighbouring.records_changed
+        asked, problem = problem.loss, self._minimised(problem, eps, delta)
+        n_rows, loss = minimisation.check(problem, self.about.name), problem.loss
+        size, norm, records = problem.geometry.n_coefs, problem.geometry.row_norm, problem.neighbouring.records_changed
         if problem.l2 is None:
-            assert problem.reference_total is not None
-            ridge = output_ridge(problem.loss, problem.reference_total, size, eps, delta, norm, records, self.coef_norm)
+            total = problem.reference_total or 0.0
+            ridge = output_ridge(loss, total, size, eps, delta, norm, records, self.coef_norm)
         else:
             ridge = problem.l2 * n_rows
         solved = minimisation.minimisation(problem, ridge, linear_norm=0.0)
-        moved = sensitivity.minimiser(records, problem.loss.lipschitz, norm, ridge, solved.tolerance)
+        moved = sensitivity.minimiser(records, loss.lipschitz, norm, ridge, solved.tolerance)
         guarantee: Pure | Gaussian = Pure(eps)
-        law, price, grid = Law.NONE, math.inf, 0.0
-        if math.isfinite(eps) and delta > 0:
+        law, price, grid = Law.NORM_GAMMA, eps, 0.0
+        if math.isinf(eps):
+            law = Law.NONE
+        elif delta > 0:
             guarantee = Gaussian(gaussian_mu(eps, delta))
             law, price = Law.GAUSSIAN, guarantee.mu
-        elif math.isfinite(eps):
-            law, price = Law.NORM_GAMMA, eps
-        if math.isfinite(eps):
-            grid = minimisation.release_grid(min(moved, moved / price))  # so that rounding adds 2^-20 to what moves
-            moved = (moved + math.sqrt(size) * grid) * minimisation.ROUNDED_UP  # both points are rounded to the grid
-        released = {"coef": Release((size,), moved, law, moved / price * minimisation.ROUNDED_UP, grid)}
+        if law is not Law.NONE:  # both points are rounded to a grid that adds 2^-20 to what moves
+            grid = minimisation.release_grid(min(moved, moved / price))
+            moved = (moved + math.sqrt(size) * grid) * minimisation.ROUNDED_UP
+        coef = Release((size,), moved, law, moved / price * minimisation.ROUNDED_UP, grid)
         words = (
             f"one {problem.unit.one} moves the minimiser by at most {records} L R~/Lam, the tolerance by 2 tau/Lam, "
-            f"the grid by the root of the number of coefficients: L = {problem.loss.lipschitz:g}, R~ = {norm:.6g}, "
-            f"Lam = {ridge:.6g}, tau = {solved.tolerance:.3g}{minimisation.instead(original, problem.loss)}"
+            f"the grid by the root of the number of coefficients: L = {loss.lipschitz:g}, R~ = {norm:.6g}, "
+            f"Lam = {ridge:.6g}, tau = {solved.tolerance:.3g}{minimisation.instead(asked, loss)}"
         )
-        statement = self.promise(
-            problem,
-            eps,
-            delta,
-            guarantee,
-            released,
-            words,
-            "Chaudhuri and Monteleoni 2008, Algorithm 1; dplr output.md, theorem 2",
-            Estimand.MARGIN,  # the ridge that its noise asks for is no smaller than the curvature of the rows
-            minimisation.assumptions(problem),
-        )
+        source = "Chaudhuri and Monteleoni 2008, Algorithm 1; dplr output.md, theorem 2"
+        estimand = Estimand.MARGIN  # the ridge that its noise asks for is no smaller than the curvature of the rows
+        assumptions = minimisation.assumptions(problem)
+        released = {"coef": coef}
+        statement = self.promise(problem, eps, delta, guarantee, released, words, source, estimand, assumptions)
         return Plan(self, problem, statement, solved)
 
-    def check(self, problem: Problem) -> None:
-        """Refuse what no theorem here covers."""
-        minimisation.check(self._cut(problem, math.inf, 0.0), self.about.name)
-
-    def _cut(self, problem: Problem, eps: float, delta: float) -> Problem:
-        """The problem with the loss that is minimised."""
+    def _minimised(self, problem: Problem, eps: float, delta: float) -> Problem:
+        """The problem with the loss that is minimised: a squared loss is cut."""
         loss, cut = problem.loss, self.cut
         if loss.name != "squared":
             if cut == "auto":
@@ -167,35 +158,7 @@ class OutputPerturbation(Mechanism):
             cut = slope_cut(loss, problem.reference_total, problem.geometry, eps, delta, records)
         return replace(problem, loss=huber_residual(cut))
 
-    def coef_noise(self, statement: PrivacyStatement) -> float | None:
-        """Return the noise's deviation, unless a projection changed it."""
-        block = statement.released["coef"]
-        return block.deviation if block.scale and self.projection is None else None
-
-    def solution(self, problem: Problem, eps: float) -> tuple[str, ...]:
-        """Return what becomes of the intercept of counts."""
-        return () if self.projection is not None else pull_words(problem, eps)
-
-    def lacks_intervals(self, plan: Plan) -> str:
-        """The ridge that the noise asks for is too large for the coefficients to be near those without one."""
-        return f"its ridge pulls the coefficients by an amount that it does not release{instead(plan)}"
-
-    def noise_of(self, plan: Plan) -> float | None:
-        """Deviation of the noise in units of what hides one gradient: ridges differ between the laws."""
-        deviation = plan.statement.released["coef"].deviation
-        ridge: float = plan.settings.ridge
-        return deviation * ridge if self.noise == "smaller" else None
-
-    def gradient_noise(self, plan: Plan) -> GradientNoise:
-        """The noise on coefficients times the ridge: noise of the gradient that the ridge does not shrink."""
-        if plan.settings is None:
-            plan = self.plan(plan.problem, plan.statement.eps, plan.statement.delta)  # from a file
-        ridge: float = plan.settings.ridge
-        deviation = plan.statement.released["coef"].deviation * ridge
-        return GradientNoise(deviation, plan.problem.loss.lipschitz, ridge)
-
     def check_rows(self, rows: Rows, problem: Problem) -> None:
-        """Refuse more rows than the tolerance was planned for."""
         minimisation.check_count(rows, problem)
 
     def run(self, rows: Rows, plan: Plan, source: Source, track: Track = silent) -> dict[str, NDArray[np.float64]]:
@@ -225,3 +188,26 @@ class OutputPerturbation(Mechanism):
         if self.projection is not None:
             coef = coef * min(1.0, self.projection / max(float(np.linalg.norm(coef)), 1e-300))
         return {"coef": minimisation.to_grid(coef, block.grid)}
+
+    def solution(self, problem: Problem, eps: float) -> tuple[str, ...]:
+        return () if self.projection is not None else pull_words(problem, eps)  # of the intercept of counts
+
+    def coef_noise(self, statement: PrivacyStatement) -> float | None:
+        """The noise's deviation, unless a projection changed it."""
+        block = statement.released["coef"]
+        return block.deviation if block.scale and self.projection is None else None
+
+    def lacks_intervals(self, plan: Plan) -> str:
+        # The ridge that the noise asks for is too large for the coefficients to be near those without one.
+        return f"its ridge pulls the coefficients by an amount that it does not release{instead(plan)}"
+
+    def noise_of(self, plan: Plan) -> float | None:
+        # In units of what hides one gradient: ridges differ between the laws.
+        return self.gradient_noise(plan).deviation if self.noise == "smaller" else None
+
+    def gradient_noise(self, plan: Plan) -> GradientNoise:
+        """The noise on coefficients times the ridge: noise of the gradient that the ridge does not shrink."""
+        if plan.settings is None:  # from a file
+            plan = self.plan(plan.problem, plan.statement.eps, plan.statement.delta)
+        ridge: float = plan.settings.ridge
+        return GradientNoise(plan.statement.released["coef"].deviation * ridge, plan.problem.loss.lipschitz, ridge)
