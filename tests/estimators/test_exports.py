@@ -4,7 +4,6 @@ import copy
 import dataclasses
 import math
 import pickle
-import re
 import subprocess
 import sys
 import warnings
@@ -428,78 +427,28 @@ def test_sql_is_refused_where_it_cannot_be_meant(models):
 def test_every_tool_has_every_part_and_every_transform():
     assert set(parts.KINDS) == set(steps._STEPS) == set(sql._TERMS)
     assert set(columns.TRANSFORMS) == set(sql._FORWARD)
-    assert {*columns.Column.__args__, columns.Curve} == set(parts._OF)
 
 
-def levels_with(base=columns.Levels, fields=(), **methods):
-    """A kind of column, or a layout, that somebody adds later."""
-    return dataclasses.make_dataclass("Later", fields, bases=(base,), frozen=True, namespace=methods)
+def test_no_option_of_a_column_is_left_out():
+    """Whoever adds a kind, or an option, looks at what each tool makes of it, and then lists it here."""
+    known = {
+        columns.Numeric: {"lower", "upper", "transform", "missing", "flag"},
+        columns.Curve: {"lower", "upper", "transform", "missing", "flag", "knots", "line"},
+        columns.Bins: {"lower", "upper", "edges", "missing", "reference"},
+        columns.Levels: {"levels", "kind", "missing", "reference", "spellings", "least_share"},
+        products.Product: {"places", "factors"},
+        layout.Layout: {"features", "columns", "named", "products", "provenance"},
+    }
+    assert {*columns.Column.__args__, columns.Curve, products.Product, layout.Layout} == set(known)
+    further = {kind for base in known for kind in base.__subclasses__() if kind.__module__.startswith("dplr.")}
+    assert {kind.__name__ for kind in further} == {"Curve"}
+    assert {kind: {field.name for field in dataclasses.fields(kind)} for kind in known} == known
 
 
-LATER = levels_with()
-DROPPED = levels_with(fields=[("dropped", str, "")])
-NARROW, WIDE = levels_with(names=lambda *_: ["one"]), levels_with(names=lambda *_: ["one", "two", "three"])
-SQUARES = levels_with(layout.Layout, [("squares", tuple, ())])
-SHORT = levels_with(layout.Layout, names=("one",))
-PAIR = ("a", "b")
-BOTH = ((0, 0), (columns.Numeric(0.0, 1.0),) * 2)
-LONE = levels_with(products.Product)
-POWER = levels_with(products.Product, [("power", int, 2)])
-TWINS = levels_with(products.Product, names=lambda *_: ["one", "two"])
-# What is taken for the kind that is known, a product, and what is refused of it.
-PRODUCTS = {
-    "a kind": (products.Product, LONE(*BOTH), "Later of (x - 0.5) squared"),
-    "an option": (POWER, POWER(*BOTH, power=3), "power = 3 of (x - 0.5) squared"),
-    "columns": (TWINS, TWINS(*BOTH), "2 columns of (x - 0.5) squared"),
-    "a kind of factor": (products.Product, products.Product((0, 0), (LATER(PAIR),) * 2), "Later of x"),
-}
-UNKNOWN = {
-    "a kind": layout.Layout(("x",), (LATER(PAIR),), True),
-    "an option": layout.Layout(("x",), (DROPPED(PAIR, dropped="a"),), True),
-    "a transform": layout.Layout(("x",), (columns.Numeric(0.0, 1.0, "cube"),), True),
-    "a kind of levels": layout.Layout(("x",), (columns.Levels(PAIR, "thermometer"),), True),
-    "columns fewer and more": layout.Layout(("x", "y"), (NARROW(PAIR), WIDE(PAIR)), True),
-    "columns of the layout": SHORT(("x",), (columns.Levels(PAIR),), True),
-    "an option of the layout": SQUARES(("x",), (columns.Levels(PAIR),), True, squares=("x",)),
-}
-
-
-@pytest.mark.parametrize("unknown", UNKNOWN.values(), ids=UNKNOWN)
-def test_what_no_tool_knows_of_columns_is_refused_and_not_left_out(unknown, models, monkeypatch):
-    levels = parts._OF[columns.Levels]
-    monkeypatch.setattr(parts, "_OF", {**parts._OF, DROPPED: levels, NARROW: levels, WIDE: levels})
-    monkeypatch.setattr(columns.Numeric, "range", (0.0, 1.0))
-    prep = dataclasses.replace(models["two labels", "off"]._record.prep, layout=unknown)
-    with pytest.raises(ValueError, match="`bounds` must describe columns in ways that can be written for other tools"):
-        parts.parts_of(prep)
-
-
-@pytest.mark.parametrize("case", PRODUCTS)
-def test_a_product_that_no_tool_knows_is_refused_and_not_computed_as_another(case, models, monkeypatch):
-    known, product, said = PRODUCTS[case]
-    monkeypatch.setattr(parts, "Product", known)
-    one = layout.Layout(("x",), (columns.Numeric(0.0, 1.0),), True, (product,))
-    with pytest.raises(ValueError, match=re.escape(f"can be written for other tools; got '{said}'")):
-        parts.parts_of(dataclasses.replace(models["two labels", "off"]._record.prep, layout=one))
-
-
-def test_a_range_of_what_is_not_a_number_is_refused(models):
-    ranks = layout.Layout(("x",), (columns.Levels(("a", "b", "c"), "ordinal"),), True)
-    prep = dataclasses.replace(
-        models["two labels", "off"]._record.prep, layout=ranks, limits=(np.array([0.5]), np.array([2.0]))
-    )
-    with pytest.raises(ValueError, match=r"got 'the range \(0\.5, 2\.0\) of column 0"):
-        parts.parts_of(prep)
-
-
-def test_an_option_that_is_at_its_default_changes_nothing(models, monkeypatch):
-    monkeypatch.setattr(parts, "_OF", {**parts._OF, DROPPED: parts._OF[columns.Levels]})
-    prep = dataclasses.replace(
-        models["two labels", "off"]._record.prep, layout=layout.Layout(("x",), (DROPPED(PAIR),), True)
-    )
-    (part,) = parts.parts_of(prep)
-    assert part == parts.Part("levels", 0, DROPPED(PAIR), 2)
-    assert (part.kept, part.refused, part.filler) == ({"a": 0, "b": 1}, True, None)
+def test_parts_have_the_columns_of_the_model(models, pairs):
+    for est in (*models.values(), pairs):
+        prep = est._record.prep
+        assert sum(part.width for part in parts.parts_of(prep)) == len(prep.layout.names) == est.coef_.shape[-1]
 
 
 def test_a_missing_value_that_counts_as_the_empty_level_does_so_everywhere():

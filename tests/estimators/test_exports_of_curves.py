@@ -12,8 +12,7 @@ import pytest
 from sklearn import config_context
 
 import dplr
-from dplr.bounds.columns import TRANSFORMS, Curve, read_column
-from dplr.bounds.layout import Layout
+from dplr.bounds.columns import TRANSFORMS, read_column
 from dplr.estimators.export import parts
 from exported import asked, assert_same, database
 
@@ -208,17 +207,3 @@ def test_a_saved_model_has_the_same_exports(tmp_path):
     assert loaded.to_sql() == est.to_sql()
     assert loaded.bounds == est.bounds
     assert_same(loaded.to_sklearn().decision_function(X), est.to_sklearn().decision_function(X))
-
-
-BENT = dataclasses.make_dataclass("Later", [("degree", int, 1)], bases=(Curve,), frozen=True)
-SPLINE = BENT(0.0, 1.0, degree=3)
-
-
-def test_a_curve_that_no_tool_knows_is_refused(monkeypatch):
-    columns = {"x": curve()}
-    prep = model_of(columns, rows_of(columns))._record.prep
-    later = dataclasses.replace(prep, layout=Layout(("x",), (SPLINE,), True), limits=None)
-    for known, said in (({}, "Later of x"), ({BENT: parts._OF[Curve]}, "degree = 3 of x")):
-        monkeypatch.setattr(parts, "_OF", {**parts._OF, **known})
-        with pytest.raises(ValueError, match=said):
-            parts.parts_of(later)

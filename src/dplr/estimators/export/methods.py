@@ -35,8 +35,6 @@ class Exports:
         ------
         NotFittedError
             `fit` was not called.
-        ValueError
-            The bounds describe a column in a way that no step expresses.
         ModuleNotFoundError
             Columns have names, and neither pandas nor polars is installed.
 
@@ -100,8 +98,8 @@ class Exports:
         NotFittedError
             `fit` was not called.
         ValueError
-            The model has no such output; names of columns are not known; a name or a level is text that these quotes
-            cannot hold; or the bounds describe a column in a way that has no SQL here.
+            The model has no such output; names of columns are not known; or a name or a level is text that these quotes
+            cannot hold.
 
         Privacy
         -------

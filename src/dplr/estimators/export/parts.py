@@ -1,20 +1,17 @@
 """The parts of a released model, by declared column, that any tool can compute.
 
-A kind of column becomes parts in one function here (`_OF`), and a part becomes steps in one function of each tool. What
-is not known here is refused: a tool that ignored an option of a column would score wrongly.
+A kind of column becomes parts here, and a part becomes steps in one function of each tool. A tool that ignored an
+option of a column would score wrongly: a test lists the options that are known here.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
-from dplr._kit.validation import sentence
 from dplr.bounds.columns import INDICATOR, TRANSFORMS, Bins, Column, Curve, Levels, Numeric, Pair, middle
-from dplr.bounds.layout import Layout
 from dplr.bounds.products import Product
 from dplr.bounds.scaling import Prep
 
@@ -94,120 +91,48 @@ KINDS = ("number", "shares", "levels", "bins", "position", "mark", Times.kind)
 
 
 def parts_of(prep: Prep) -> tuple[Part | Times, ...]:
-    """The parts of a model with declared columns, in the order of `coef_`; ValueError for what no part expresses."""
+    """The parts of a model with declared columns, in the order of `coef_`."""
     layout = prep.layout
     assert layout is not None
-    _check_known(layout, ("features", "columns", "named", "products"))
-    ends = _ends(prep, layout)
-    parts: list[Part | Times] = []
-    first = 0
-    for place, (name, column) in enumerate(zip(layout.features, layout.columns, strict=True)):
-        pieces = _of_column(place, column, ends[first], name)
-        first += _checked_width(pieces, column.names(name), f"{column} of {name}")
-        parts += pieces
-    for product in layout.products:
-        times = _times(product, ends[first], layout)
-        first += _checked_width([times], product.names(layout.features), product.said(layout.features))
-        parts.append(times)
-    if first != len(layout.names):
-        _refuse(f"{len(layout.names)} columns", "the layout")
-    return tuple(parts)
-
-
-def _ends(prep: Prep, layout: Layout) -> list[Pair]:
-    """The ranges of the model's columns. Only numbers, and products of two, may have ranges of their own."""
     assert prep.ends is not None
     ends = list(zip(*(side.tolist() for side in prep.ends), strict=True))
-    for column, (pair, declared) in enumerate(zip(ends, layout.pairs, strict=True)):
-        if pair != declared and column not in layout.numbers:
-            _refuse(f"the range {pair}", f"column {column} of the model")
-    return ends
+    places = zip(layout.columns, layout.firsts, strict=False)
+    pieces = [part for place, (column, first) in enumerate(places) for part in _pieces(place, column, ends[first])]
+    firsts = layout.firsts[len(layout.columns) :]
+    return (*pieces, *(_times(product, ends[first]) for product, first in zip(layout.products, firsts, strict=True)))
 
 
-def _of_column(place: int, column: Column, ends: Pair, name: str) -> list[Part]:
-    if type(column) not in _OF:
-        _refuse(type(column).__name__, name)
-    names, of = _OF[type(column)]
-    _check_known(column, names, name)
-    mark = [Part("mark", place, column)] if column.missing == INDICATOR else []
-    return [*of(place, column, ends), *mark]
+def _pieces(place: int, column: Column, ends: Pair) -> list[Part]:
+    """The parts of a column; only a number, or the line of a curve, may have narrower ends than the declared ones."""
+    pieces = []
+    if isinstance(column, Numeric) and column.number is not None:
+        undone, (low, high) = TRANSFORMS[column.transform].back, column.range
+        # A declared bound is taken as it stands: on its way to the scale and back it would be rounded.
+        lower = column.lower if ends[0] <= low else undone(ends[0])
+        upper = column.upper if ends[1] >= high else undone(ends[1])
+        pieces.append(Part("number", place, column, ends=(lower, upper)))
+    if isinstance(column, Curve):
+        pieces.append(Part("shares", place, column, len(column.places)))
+    elif isinstance(column, Bins):
+        pieces.append(Part("bins", place, column, max(column.places) + 1))
+    elif isinstance(column, Levels):
+        hot = column.kind == "one_hot"
+        pieces.append(Part("levels" if hot else "position", place, column, max(column.places) + 1 if hot else 1))
+    return [*pieces, *([Part("mark", place, column)] if column.marked else [])]
 
 
-def _number(place: int, column: Numeric, ends: Pair) -> list[Part]:
-    if column.transform not in TRANSFORMS:
-        _refuse(f'transform = "{column.transform}"', f"column {place}")
-    undone, (low, high) = TRANSFORMS[column.transform].back, column.range
-    # A declared bound is taken as it stands: on its way to the scale and back it would be rounded.
-    lower = column.lower if ends[0] <= low else undone(ends[0])
-    upper = column.upper if ends[1] >= high else undone(ends[1])
-    return [Part("number", place, column, ends=(lower, upper))]
-
-
-def _curve(place: int, column: Curve, ends: Pair) -> list[Part]:
-    """The narrower ends are those of the line; the knots stay where they are."""
-    line = _number(place, column, ends if column.line else column.range)
-    return [*(line if column.line else []), Part("shares", place, column, len(column.places))]
-
-
-def _bins(place: int, column: Bins, _: Pair) -> list[Part]:
-    return [Part("bins", place, column, max(column.places) + 1)]
-
-
-def _levels(place: int, column: Levels, _: Pair) -> list[Part]:
-    if column.kind == "one_hot":
-        return [Part("levels", place, column, max(column.value_places) + 1)]
-    if column.kind not in ("binary", "ordinal") or column.reference is not None:
-        _refuse(f'kind = "{column.kind}"', f"column {place}")
-    return [Part("position", place, column)]
-
-
-def _times(product: Product, ends: Pair, layout: Layout) -> Times:
-    if type(product) is not Product:
-        _refuse(type(product).__name__, product.said(layout.features))
-    _check_known(product, ("places", "factors"), product.said(layout.features))
-    named = zip(product.places, product.factors, strict=True)
-    first, second = (_factor(place, column, layout.features[place], column is product.curve) for place, column in named)
+def _times(product: Product, ends: Pair) -> Times:
+    bends = (column is product.curve for column in product.factors)
+    first, second = map(_factor, product.places, product.factors, bends)
     return Times((first, second), None if ends == product.pair else ends)
 
 
-def _factor(place: int, column: Column, name: str, bends: bool) -> tuple[Part, ...]:
+def _factor(place: int, column: Column, bends: bool) -> tuple[Part, ...]:
     """A number in its declared bounds, whatever narrower range it has as a column of the model, without its mark.
 
     A curve counts as its shares where it `bends` in the product, else as its line.
     """
-    parts = _of_column(place, column, column.number or (0.0, 1.0), name)
-    if bends:
-        return tuple(part for part in parts if part.kind == "shares")
-    if column.number is None:
-        return tuple(parts)
-    return (dataclasses.replace(parts[0], middle=middle(column.number)),)
-
-
-# Kind of column -> the fields that its function reads, and the function.
-_OF: dict[type[Column], tuple[tuple[str, ...], Callable[[int, Any, Pair], list[Part]]]] = {
-    Numeric: (("lower", "upper", "transform", "missing", "flag"), _number),
-    Curve: (("lower", "upper", "transform", "missing", "flag", "knots", "line"), _curve),
-    Bins: (("lower", "upper", "edges", "missing", "reference"), _bins),
-    Levels: (("levels", "kind", "missing", "reference", "spellings", "least_share"), _levels),
-}
-
-
-def _check_known(record: Any, names: Sequence[str], name: str = "the layout") -> None:
-    """Refuse a field that no part expresses, unless it has its default."""
-    for field in dataclasses.fields(record):
-        value = getattr(record, field.name)
-        if field.name not in names and value != field.default:
-            _refuse(f"{field.name} = {value!r}", name)
-
-
-def _checked_width(parts: Sequence[Part | Times], names: Sequence[str], subject: str) -> int:
-    """The number of columns, which is that of the names."""
-    width = sum(part.width for part in parts)
-    if width != len(names):
-        _refuse(f"{len(names)} columns", subject)
-    return width
-
-
-def _refuse(detail: str, name: str) -> NoReturn:
-    rule = "must describe columns in ways that can be written for other tools"
-    raise ValueError(sentence("bounds", rule, f"{detail} of {name}", "Predict with dplr itself."))
+    pieces = _pieces(place, column, column.number or (0.0, 1.0))
+    if bends or column.number is None:
+        return tuple(part for part in pieces if not bends or part.kind == "shares")
+    return (dataclasses.replace(pieces[0], middle=middle(column.number)),)
