@@ -28,7 +28,6 @@ from dplr.estimators._html import NotebookView
 from dplr.estimators._pipelines import person_before
 from dplr.estimators._transformers import check_map, declared, handed_over
 from dplr.estimators._values import flat, named, numbers_of
-from dplr.estimators.export.methods import Exports
 from dplr.fitting.intake import InMemory, RawRows, features_alone, raw_rows
 from dplr.fitting.memory import too_many
 from dplr.fitting.one_vs_rest import ReleasePlan, published
@@ -64,7 +63,7 @@ def _encode(est: Any) -> bytes:
 
 
 @estimator
-class PrivateLinearModel(FitOptions, NotebookView, Fitted, Exports, BaseEstimator):  # type: ignore[misc]
+class PrivateLinearModel(FitOptions, NotebookView, Fitted, BaseEstimator):  # type: ignore[misc]
     """The base of the models: from public facts and rows to coefficients in the user's units.
 
     Attributes

@@ -73,13 +73,33 @@ def number(value: float) -> str:
 _ZERO = number(0.0)
 
 
-def written(fitted: Any, output: str, columns: Sequence[str], quotes: Quotes) -> Any:
-    """One expression over the columns of a table, or one by label."""
-    expressions = _outputs(fitted, output, _margins(fitted, columns, quotes), quotes)
+def written(
+    fitted: Any, output: str, table: Any, keep: Sequence[str], columns: Sequence[str] | None, quote: str
+) -> str | dict[Any, str]:
+    """The work of `PrivateLinearModel.to_sql`."""
+    outputs = OUTPUTS[: 1 + hasattr(fitted, "classes_") + hasattr(fitted, "predict_proba")]
+    check_choice("output", output, outputs)
+    quotes, inputs = Quotes(quote), _names(fitted, columns)
+    keep = keep if isinstance(keep, str) else check_list("keep", keep)
+    if table is not None:
+        return _query(fitted, output, inputs, quotes, table, keep)
+    if keep:
+        raise ValueError(sentence("keep", "must be empty without a table", keep, "Give `table` too."))
+    expressions = _outputs(fitted, output, _margins(fitted, inputs, quotes), quotes)
     return expressions.get(None, expressions)  # None is the one expression where there are no labels
 
 
-def query_of(fitted: Any, output: str, columns: Sequence[str], quotes: Quotes, table: Any, keep: Sequence[str]) -> str:
+def _names(fitted: Any, columns: Sequence[str] | None) -> list[str]:
+    """Names of the columns of a table, one per feature."""
+    d, names = fitted.n_features_in_, getattr(fitted, "feature_names_in_", None) if columns is None else columns
+    listed = [] if names is None or isinstance(names, str) else [str(name) for name in check_list("columns", names)]
+    if len(set(listed)) < len(listed) or len(listed) != d:
+        remedy = "The model was fitted on an array without names." if columns is None else ""
+        raise ValueError(sentence("columns", f"must be {d} different names", columns, remedy))
+    return listed
+
+
+def _query(fitted: Any, output: str, columns: Sequence[str], quotes: Quotes, table: Any, keep: Sequence[str]) -> str:
     """A SELECT that computes every margin once."""
     expressions = _margins(fitted, columns, quotes)
     labels = list(_outputs(fitted, output, expressions, quotes))
