@@ -5,28 +5,29 @@ from __future__ import annotations
 import ast
 import contextlib
 import difflib
-import math
 import unicodedata
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dplr._kit import markup
 from dplr._kit.keywords import suggests
 from dplr._kit.validation import describe, sentence
+from dplr._kit.warnings import DataWarning
 from dplr.bounds.columns import Column, Levels, Numeric, Pair
 from dplr.bounds.declared import Bounds, BoundsLike, as_bounds, codebook_of
-from dplr.fitting.checking_units import unit_findings
-from dplr.fitting.intake import raw_rows
+from dplr.fitting.intake import RawRows, raw_rows
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.streaming import refuse_stream
 from dplr.fitting.units import UnitDeclaration
 from dplr.privacy.unit import Unit
 from dplr.problem.losses import Loss, check_counts, from_zero, known_loss
 from dplr.rows import (
+    RowWeights,
     Survey,
     Table,
     Target,
@@ -34,9 +35,11 @@ from dplr.rows import (
     as_array,
     as_table,
     as_target,
+    look_alikes,
     of_numbers,
     other_values,
     resolve_labels,
+    row_weights,
     survey,
 )
 from dplr.rows import numbers as as_numbers
@@ -45,7 +48,6 @@ _SHOWN = 5  # the most values of a column that a message lists
 _FEW_VALUES = 100  # whole numbers in a range of at most this width often reach both of their bounds
 _NARROW = 0.05  # if nearly all values lie within this share of the bounds, units are wrong or bounds too wide
 _OUTSIDE = 0.01  # if more than this share of values is outside the bounds, units may be wrong
-_ALL = (-math.inf, math.inf)
 _HOLDER = "For the data holder only: it is not private, and nothing was spent."
 _REMEDY = (
     "Correct units and spelling. Where bounds are wrong take others from public knowledge, never from what is shown "
@@ -104,35 +106,36 @@ class DataCheck:
 
     def __str__(self) -> str:
         """Return all findings as text."""
-        lines = [f"{self._title} {_HOLDER}", *(f"  {finding}" for finding in self._facts)]
-        for heading, findings in self._findings:
-            lines += [heading, *(f"  - {finding}" for finding in findings)]
+        title, facts, findings = self._shown
+        lines = [f"{title} {_HOLDER}", *(f"  {fact}" for fact in facts)]
+        for heading, sentences in findings:
+            lines += [heading, *(f"  - {finding}" for finding in sentences)]
         return "\n".join([*lines, *([_REMEDY] if self.doubts else [])])
 
     def _repr_html_(self) -> str:
         """Return all findings for notebooks."""
+        title, facts, findings = self._shown
+        lists = (markup.sentences(sentences, heading) for heading, sentences in findings)
+        remedy = [_REMEDY] if self.doubts else []
         return markup.piece(
-            self._title,
-            markup.alarms([_HOLDER]),
-            *map(markup.paragraph, self._facts),
-            *(markup.sentences(findings, heading) for heading, findings in self._findings),
-            *([markup.paragraph(_REMEDY)] if self.doubts else []),
+            title, markup.alarms([_HOLDER]), *map(markup.paragraph, facts), *lists, *map(markup.paragraph, remedy)
         )
 
     @property
-    def _title(self) -> str:
-        return f"Check of {self.rows} records."
-
-    @property
-    def _facts(self) -> list[str]:
-        """Persons, weights and noise, a sentence each."""
-        return [*self.units, *([self.noise] if self.noise else [])]
-
-    @property
-    def _findings(self) -> list[tuple[str, tuple[str, ...]]]:
-        """Two headings, and the sentences below each."""
+    def _shown(self) -> tuple[str, list[str], list[tuple[str, tuple[str, ...]]]]:
+        """A title; persons, weights and noise, a sentence each; and two headings, with the sentences below each."""
         refusal = "A fit would refuse:" if self.refused else "A fit would take these data."
-        return [(refusal, self.refused), ("Look at:" if self.doubts else "Nothing looks wrong.", self.doubts)]
+        doubt = "Look at:" if self.doubts else "Nothing looks wrong."
+        facts = [*self.units, *([self.noise] if self.noise else [])]
+        return f"Check of {self.rows} records.", facts, [(refusal, self.refused), (doubt, self.doubts)]
+
+
+class _Found(NamedTuple):
+    """Sentences: facts of the units, what a fit would refuse, and doubts."""
+
+    facts: list[str]
+    refused: list[str]
+    doubts: list[str]
 
 
 @suggests
@@ -209,33 +212,33 @@ def check(
     """
     refuse_stream(X, "for a check")
     everything = as_bounds(bounds)
-    codebook = codebook_of(everything)
-    loss = known_loss(model)
+    codebook, loss = codebook_of(everything), known_loss(model)
     declared = UnitDeclaration.of(person if isinstance(person, str) else None, everything)
     data = raw_rows(X, declared, codebook, sample_weight, None if isinstance(person, str) else person, y=y)
-    X = data.X
-    table = as_table(X)
-    rows: Any = as_array(X) if table is None else table
+    table = as_table(data.X)
+    rows: Any = as_array(data.X) if table is None else table
     if rows.ndim != 2:
         raise ValueError(sentence("X", "must be two-dimensional", rows.shape))
-    surveys, refused = _surveys(rows, codebook)
-    counts = {name: findings for name, (_, findings) in surveys.items()}
-    units, refused_units, doubts, count = unit_findings(data, len(rows))
-    refused += refused_units
-    for name, (column, findings) in surveys.items():
-        refused += _refused(name, column, findings)
-        doubts += _doubts(name, column, findings)
+    found = _Found([], [], [])
+    surveys = _surveys(rows, codebook, found)
+    counts = {name: survey for name, (_, survey) in surveys.items()}
+    units = _units(data, len(rows), found)
+    for name, (column, of_column) in surveys.items():
+        _refuse(name, column, of_column, found)
+        _doubt(name, column, of_column, found)
     if y is not None:
         target = as_target(y)
         if len(target) != len(rows):
-            refused.append(f"y has {len(target)} values, and X {len(rows)} rows")
-        faults, looked_at, found_y = (_labels if loss.classification else _numbers)(target, codebook, classes)
-        refused, doubts = refused + faults + _counts(loss, codebook), doubts + looked_at
-        counts |= {} if found_y is None else {"y": found_y}
-    if codebook is None and not refused:
-        doubts += _unit_ball(rows)
-    noise = _noise(codebook, loss, rows.shape[1], count, data.unit)
-    return DataCheck(len(rows), tuple(refused), tuple(doubts), counts, tuple(units), noise)
+            found.refused.append(f"y has {len(target)} values, and X {len(rows)} rows")
+        if loss.classification:
+            _labels(target, codebook, classes, found)
+        else:
+            counts |= _numbers(target, codebook, found)
+        found.refused.extend(_counts(loss, codebook))
+    if codebook is None and not found.refused:
+        _unit_ball(rows, found)
+    noise = _noise(codebook, loss, rows.shape[1], units, data.unit)
+    return DataCheck(len(rows), tuple(found.refused), tuple(found.doubts), counts, tuple(found.facts), noise)
 
 
 def _noise(bounds: Bounds | None, loss: Loss, width: int, count: int, unit: Unit) -> str:
@@ -266,131 +269,154 @@ def _counts(loss: Loss, bounds: Bounds | None) -> list[str]:
     return []
 
 
-def _surveys(rows: Any, bounds: Bounds | None) -> tuple[dict[str, tuple[Column | None, Survey]], list[str]]:
-    """Declaration and counts of each column that a fit would read, and reasons to refuse all of them."""
+def _surveys(rows: Any, bounds: Bounds | None, found: _Found) -> dict[str, tuple[Column | None, Survey]]:
+    """Declaration and counts of each column that a fit would read; none where it would refuse all of them."""
     if bounds is None:
-        return {f"column {j}": (None, survey(_column(rows, j), None)) for j in range(rows.shape[1])}, []
-    names, refused = getattr(rows, "columns", None), []
+        return {f"column {j}": (None, survey(_column(rows, j), None)) for j in range(rows.shape[1])}
+    names = getattr(rows, "columns", None)
     features: tuple[str, ...] = bounds.names or ()
     try:
         features = bounds.for_columns(names, rows.shape[1]).features
     except ValueError as error:
-        refused = [str(error)]
+        found.refused.append(str(error))
         if bounds.names is None or names is None:
-            return {}, refused
+            return {}
     places = list(names) if bounds.names is not None and names is not None else list(features)
     every = [(name, column) for name, column in zip(features, bounds.columns, strict=True) if name in places]
-    return {name: (column, survey(_column(rows, places.index(name)), column)) for name, column in every}, refused
+    return {name: (column, survey(_column(rows, places.index(name)), column)) for name, column in every}
 
 
 def _column(rows: Any, place: int) -> Any:
     return rows.column(place, slice(None)) if isinstance(rows, Table) else rows[:, place]
 
 
-def _refused(name: str, column: Column | None, findings: Survey) -> list[str]:
+def _units(data: RawRows, n: int, found: _Found) -> int:
+    """Findings on ids and on weights, which do not depend on each other: counts, never an id. The number of units."""
+    unit, units = data.unit, n
+    counted = None if data.ids is None else _counted(found, n, unit, data.ids)
+    if counted is not None and counted.persons is not None:
+        rows, units = np.bincount(counted.persons), counted.units
+        found.facts.append(f"{units} persons, with {np.median(rows):g} rows at the median and {rows.max()} at most")
+        alike = look_alikes(data.ids)
+        if alike["any"]:
+            known = [kind for kind, count in alike.items() if count and kind != "any"]
+            kinds = " or ".join(known) or "how they are written"
+            likeness = f"{alike['any']} ids differ from another one in nothing but {kinds}, and count as other persons"
+            found.doubts.append(f"person: {likeness}. Is one person spelt in two ways?")
+    if data.weights is not None and _counted(found, n, unit, None, data.weights) is not None:
+        mean, cap = float(as_target(data.weights).as_float().mean()), unit.weight_max or 0.0
+        found.facts.append(f"weights of {mean:g} in the mean, {mean / cap:.0%} of the cap {cap:g}")
+    return units
+
+
+def _counted(found: _Found, *asked: Any) -> RowWeights | None:
+    """The weights of rows; errors and warnings of a fit become findings."""
+    with warnings.catch_warnings(record=True, action="always", category=DataWarning) as records:
+        try:
+            return row_weights(*asked)
+        except (ValueError, TypeError) as error:
+            found.refused.append(str(error))
+            return None
+        finally:
+            found.doubts.extend(record.message.fact for record in records if isinstance(record.message, DataWarning))
+
+
+def _refuse(name: str, column: Column | None, survey: Survey, found: _Found) -> None:
     """Reasons for which a fit would refuse a column."""
-    faults = []
-    if findings.fault:
-        faults.append(f"{name}: it cannot be read as declared: {findings.fault}")
-    if findings.missing and (column is None or column.missing is None):
+    if survey.fault:
+        found.refused.append(f"{name}: it cannot be read as declared: {survey.fault}")
+    if survey.missing and (column is None or column.missing is None):
         policy = "and the bounds do not say what a missing value counts as"
-        faults.append(f"{name}: {_share(findings.missing, findings.rows)} are missing, {policy}")
-    if findings.infinite:
-        faults.append(f"{name}: {_share(findings.infinite, findings.rows)} are infinite")
-    return faults
+        found.refused.append(f"{name}: {_share(survey.missing, survey.rows)} are missing, {policy}")
+    if survey.infinite:
+        found.refused.append(f"{name}: {_share(survey.infinite, survey.rows)} are infinite")
 
 
-def _doubts(name: str, column: Column | None, findings: Survey) -> list[str]:
+def _doubt(name: str, column: Column | None, survey: Survey, found: _Found) -> None:
     """Signs that a column is not as declared."""
-    doubts = []
+    doubts = found.doubts
     if isinstance(column, Levels):
-        if findings.unknown:
-            doubts.append(
-                f"{name}: {_unknown(findings.unknown, column.values, findings.rows)}; they count as {_instead(column)}"
-            )
-        if findings.unused and findings.unknown:
-            doubts.append(f"{name}: no value is {', '.join(map(describe, findings.unused[:_SHOWN]))}")
-    elif column is not None and findings.ends is not None and findings.inner is not None:
-        doubts += _about_bounds(name, (column.lower, column.upper), findings)
-        if isinstance(column, Numeric) and column.flag and not findings.whole:
+        reference = "no level" if column.reference is None else f"the reference, {describe(column.reference)}"
+        if survey.unknown:
+            unknown = _unknown(survey.unknown, column.values, survey.rows)
+            doubts.append(f"{name}: {unknown}; they count as {reference}")
+        if survey.unused and survey.unknown:
+            doubts.append(f"{name}: no value is {', '.join(map(describe, survey.unused[:_SHOWN]))}")
+    elif column is not None and survey.ends is not None and survey.inner is not None:
+        doubts += _about_bounds(name, (column.lower, column.upper), survey)
+        if isinstance(column, Numeric) and column.flag and not survey.whole:
             doubts.append(f"{name}: declared as a flag, by the whole numbers 0 and 1, but some value lies between them")
-    if findings.ends is not None and findings.ends[0] == findings.ends[1]:
-        doubts.append(f"{name}: every value is {findings.ends[0]:g}, so nothing can be learnt from it")
-    return doubts
+    if survey.ends is not None and survey.ends[0] == survey.ends[1]:
+        doubts.append(f"{name}: every value is {survey.ends[0]:g}, so nothing can be learnt from it")
 
 
-def _instead(column: Levels) -> str:
-    """Words for what an undeclared value counts as."""
-    return "no level" if column.reference is None else f"the reference, {describe(column.reference)}"
-
-
-def _about_bounds(name: str, bounds: Pair, findings: Survey) -> list[str]:
+def _about_bounds(name: str, bounds: Pair, survey: Survey) -> list[str]:
     """Whether the bounds fit the values of a number."""
     (low, high), doubts = bounds, []
-    assert findings.ends is not None
-    assert findings.inner is not None
-    outside = findings.below + findings.above
+    assert survey.ends is not None
+    assert survey.inner is not None
+    outside = survey.below + survey.above
     if outside:
-        ends = f"from {findings.ends[0]:g} to {findings.ends[1]:g}"
-        units = " Are the units right?" if outside > _OUTSIDE * findings.rows else ""
-        doubts.append(f"{name}: {_share(outside, findings.rows)} lie outside [{low:g}, {high:g}], {ends}.{units}")
-    elif findings.ends == bounds and not (findings.whole and high - low <= _FEW_VALUES):
+        ends = f"from {survey.ends[0]:g} to {survey.ends[1]:g}"
+        units = " Are the units right?" if outside > _OUTSIDE * survey.rows else ""
+        doubts.append(f"{name}: {_share(outside, survey.rows)} lie outside [{low:g}, {high:g}], {ends}.{units}")
+    elif survey.ends == bounds and not (survey.whole and high - low <= _FEW_VALUES):
         doubts.append(
             f"{name}: the bounds are the extremes of the data. If they come from the data, the guarantee is void"
         )
-    used = (min(findings.inner[1], high) - max(findings.inner[0], low)) / (high - low)
-    if outside <= _OUTSIDE * findings.rows and used < _NARROW and findings.ends[0] < findings.ends[1]:
+    used = (min(survey.inner[1], high) - max(survey.inner[0], low)) / (high - low)
+    if outside <= _OUTSIDE * survey.rows and used < _NARROW and survey.ends[0] < survey.ends[1]:
         within = f"99% of the values lie within {used:.1%} of [{low:g}, {high:g}]"
         doubts.append(f"{name}: {within}. Are the units right, or the bounds too wide?")
     return doubts
 
 
-def _labels(y: Target, bounds: Bounds | None, classes: Any) -> tuple[list[str], list[str], None]:
-    """Faults and doubts of the target of a classifier."""
+def _labels(y: Target, bounds: Bounds | None, classes: Any, found: _Found) -> None:
+    """Findings on the target of a classifier."""
     try:
         if bounds is not None and bounds.threshold is not None:
             labels = above(y, bounds.threshold)
         else:
-            declared = bounds.target_classes() if classes is None and bounds is not None else classes
-            labels = resolve_labels(y, declared)
+            labels = resolve_labels(y, bounds.target_classes() if classes is None and bounds is not None else classes)
     except (ValueError, TypeError) as error:
-        return [str(error)], [], None
-    faults: list[str] = []
-    doubts: list[str] = []
+        found.refused.append(str(error))
+        return
     names = labels.classes.tolist()
-    strays = other_values(y, labels)
-    if strays:
-        numbers = (
-            "" if len(strays) <= _SHOWN or not y.holds_numbers else ' For a number as the target use model="linear".'
-        )
-        faults.append(f"y: {_unknown(strays, names, len(y))}.{numbers}")
-    if strays:
-        return faults, doubts, None
+    if strays := other_values(y, labels):
+        many = len(strays) > _SHOWN and y.holds_numbers
+        remedy = ' For a number as the target use model="linear".' if many else ""
+        found.refused.append(f"y: {_unknown(strays, names, len(y))}.{remedy}")
+        return
     for name, code in zip(names, labels.class_codes, strict=True):
         count = int((labels.y == code).sum())
         if count < max(1.0, _RARE * len(y)):
-            doubts.append(f"y: {_share(count, len(y))} are {describe(name)}: noise will hide them")
-    return faults, doubts, None
+            found.doubts.append(f"y: {_share(count, len(y))} are {describe(name)}: noise will hide them")
 
 
-def _numbers(y: Target, bounds: Bounds | None, _: Any) -> tuple[list[str], list[str], Survey | None]:
-    """Faults and doubts of a numeric target."""
+def _numbers(y: Target, bounds: Bounds | None, found: _Found) -> dict[str, Survey]:
+    """Findings on a numeric target."""
     try:
         pair = None if bounds is None else bounds.target_pair()
     except (ValueError, TypeError) as error:
-        return [str(error)], [], None
+        found.refused.append(str(error))
+        return {}
     if bounds is not None and pair is None:
-        return ["y: the bounds do not declare its range, which a regression needs"], [], None
+        found.refused.append("y: the bounds do not declare its range, which a regression needs")
+        return {}
     counts = of_numbers(y.as_float(), pair or (-1.0, 1.0))
-    return _refused("y", None, counts), _about_bounds("y", pair or (-1.0, 1.0), counts) if counts.ends else [], counts
+    _refuse("y", None, counts, found)
+    if counts.ends:
+        found.doubts.extend(_about_bounds("y", pair or (-1.0, 1.0), counts))
+    return {"y": counts}
 
 
-def _unit_ball(rows: Any) -> list[str]:
+def _unit_ball(rows: Any, found: _Found) -> None:
     """How many rows lie outside the unit ball."""
-    values = [of_column for j in range(rows.shape[1]) for of_column in [as_numbers(_column(rows, j))]]
+    values = [as_numbers(_column(rows, j)) for j in range(rows.shape[1])]
     count = int((np.sum(np.square(values), axis=0) > 1).sum())
-    remedy = "Declare bounds from public knowledge, or scale by public constants"
-    return [f"X: {_share(count, len(rows), 'rows')} lie outside the unit ball. {remedy}"] if count else []
+    if count:
+        remedy = "Declare bounds from public knowledge, or scale by public constants"
+        found.doubts.append(f"X: {_share(count, len(rows), 'rows')} lie outside the unit ball. {remedy}")
 
 
 def _unknown(counts: Counter[str], levels: Sequence[Any], rows: int) -> str:
