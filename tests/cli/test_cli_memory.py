@@ -130,5 +130,5 @@ def test_the_sentence_of_a_file_counts_rows_and_bytes(monkeypatch, limit, words)
 
 def _fill(path, batch):
     with memory_explained(path, None) as held:
-        held.add(batch)
+        held.append(batch)
         raise MemoryError

@@ -304,16 +304,15 @@ class Fields:
         if kind.text:
             return compute.if_else(compute.is_in(fields, missing), None, fields)
         # Fields of numbers are trimmed before they are compared, so a spelling with spaces around it never matches.
-        trimmed = pa.array([each for each in spellings if each == each.strip()], pa.string())
-        if name not in self._slow:
-            values = _plain_numbers(fields, trimmed, self._form.decimal)
-            if values is not None:
-                return values
+        trimmed = compute.utf8_trim_whitespace(fields)
+        present = compute.if_else(compute.is_in(trimmed, missing), None, trimmed)
+        values = None if name in self._slow else _plain_numbers(present, self._form.decimal)
+        if values is None:
             self._slow.add(name)
-        values, bad = _numbers(fields, missing, self._form.decimal)
-        if count := compute.sum(bad).as_py():
-            before, first = self._bad.get(name, (0, self._rows + compute.index(bad, True).as_py() + 1))
-            self._bad[name] = before + count, first
+            values, bad = _numbers(present, self._form.decimal)
+            if count := compute.sum(bad).as_py():
+                before, first = self._bad.get(name, (0, self._rows + compute.index(bad, True).as_py() + 1))
+                self._bad[name] = before + count, first
         return values
 
     def tell(self) -> None:
@@ -338,34 +337,29 @@ class Fields:
             warn(f"{column} holds numbers; {fault}. They count as missing, as the bounds say.", DataWarning)
 
 
-def _plain_numbers(fields: Any, missing: Any, decimal: str) -> Any:
+def _plain_numbers(fields: Any, decimal: str) -> Any:
     """Values, where Arrow reads all fields as numbers by itself; None where it may not: nan(…) is NaN to it."""
     import pyarrow as pa
     from pyarrow import compute
 
-    gaps = compute.is_in(fields, missing)
-    present = compute.if_else(gaps, None, fields) if compute.any(gaps).as_py() else fields
-    if decimal != "." and compute.any(compute.match_substring(present, ".")).as_py():
+    if decimal != "." and compute.any(compute.match_substring(fields, ".")).as_py():
         return None
     try:
-        values = _cast(present, decimal)
+        values = _cast(fields, decimal)
     except pa.ArrowInvalid:
         return None
     return None if compute.any(compute.is_nan(values)).as_py() else values
 
 
-def _numbers(fields: Any, missing: Any, decimal: str) -> tuple[Any, Any]:
-    """Values, and which fields are neither a number nor missing."""
+def _numbers(fields: Any, decimal: str) -> tuple[Any, Any]:
+    """Values, and which fields are neither a number nor true or false."""
     from pyarrow import compute
 
-    trimmed = compute.utf8_trim_whitespace(fields)
-    gap = compute.is_in(trimmed, missing)
-    lower = compute.utf8_lower(trimmed)
-    trimmed = compute.if_else(compute.equal(lower, "true"), "1", trimmed)
-    trimmed = compute.if_else(compute.equal(lower, "false"), "0", trimmed)
-    good = compute.match_substring_regex(trimmed, _NUMBERS[decimal])
-    bad = compute.and_(compute.invert(good), compute.invert(gap))
-    return _cast(compute.if_else(compute.and_(good, compute.invert(gap)), trimmed, None), decimal), bad
+    lower = compute.utf8_lower(fields)
+    for word, number in (("true", "1"), ("false", "0")):
+        fields = compute.if_else(compute.equal(lower, word), number, fields)
+    good = compute.match_substring_regex(fields, _NUMBERS[decimal])
+    return _cast(compute.if_else(good, fields, None), decimal), compute.invert(good)
 
 
 def _cast(fields: Any, decimal: str) -> Any:

@@ -149,19 +149,19 @@ def dictionary_of(path: str, form: Format) -> Dictionary:
     """Read the dictionary alone; ValueError where the file is damaged."""
     _check_end(path)
     _, facts = _library(path, path, form, metadataonly=True, user_missing=True)
-    kind = file_kind(path)
-    variables = {}
+    kind, variables = file_kind(path), {}
     for name in facts.column_names:
         text = facts.readstat_variable_types[name] == "string"
-        ranges = facts.missing_ranges.get(name, [])
+        missing = facts.missing_ranges.get(name, [])  # of values of its own type
         labels = {
             value: label
             for value, label in facts.variable_value_labels.get(name, {}).items()
-            if label and (text or not isinstance(value, str)) and not any(_within(value, limits) for limits in ranges)
+            if label and (text or not isinstance(value, str)) and not any(x["lo"] <= value <= x["hi"] for x in missing)
         }
         written = "" if text else facts.original_variable_types[name] or ""
-        is_date = _DATES[kind].dated.match(written) is not None
-        variables[name] = Variable(text, is_date, labels, _read_as(kind, written))
+        short = written.rstrip("0123456789.") if kind == SPSS else written
+        read_as = next(((kind, what) for what, names in _DATES[kind].read_as.items() if short in names), None)
+        variables[name] = Variable(text, _DATES[kind].dated.match(written) is not None, labels, read_as)
     rows = facts.number_rows
     return Dictionary(variables, rows if rows is not None and rows >= 0 else None)
 
@@ -185,12 +185,6 @@ def text_of_value(value: Any, variable: Variable) -> str | None:
     return str(value)
 
 
-def _read_as(kind: str, written: str) -> tuple[str, str] | None:
-    """What a format makes of a number, for a kind of files."""
-    name = written.rstrip("0123456789.") if kind == SPSS else written
-    return next(((kind, what) for what, names in _DATES[kind].read_as.items() if name in names), None)
-
-
 def _moment(value: float, kind: str, what: str) -> str:
     """A number as a date or time in ISO 8601: seconds in SPSS; in Stata days, or milliseconds where there is a time."""
     if kind == SPSS:
@@ -211,11 +205,6 @@ def _is_number(spelling: str) -> bool:
         return text_of_value(float(spelling), Variable(False, False, {})) == spelling
     except (ValueError, OverflowError):
         return False
-
-
-def _within(value: Any, limits: Mapping[str, Any]) -> bool:
-    """Whether a value lies in a range of missing values, which are of its own type."""
-    return bool(limits["lo"] <= value <= limits["hi"])
 
 
 def _check_end(path: str) -> None:

@@ -62,10 +62,6 @@ class Footer:
     group_rows: tuple[int, ...]
 
 
-def is_parquet(path: str) -> bool:
-    return file_kind(path) == PARQUET
-
-
 def footer_of(path: str, columns: Sequence[str] = ()) -> Footer:
     """Read the footer alone; ValueError where there is none, or a column is missing or occurs twice."""
     import pyarrow as pa
@@ -98,7 +94,7 @@ def footer_bytes(path: str) -> bytes:
     """The footer of a Parquet file, which describes its content; empty for other files."""
     import pyarrow as pa
 
-    if not is_parquet(path):
+    if file_kind(path) != PARQUET:
         return b""
     with _whole(path), pa.OSFile(path) as file:
         return _footer(file)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from dplr._kit.extras import optional_library
@@ -37,7 +37,8 @@ def files_of(data: Any) -> list[str]:
     files = sorted(path for source in sources for path in _named(source))
     if not files:
         raise ValueError(sentence("data", "must name at least one file", data, "Hidden files do not count."))
-    for path in without_repeats(files):
+    refuse_repeats(files)
+    for path in files:
         if not os.path.isfile(path):
             rule = "must be a file, because it is read more than once"
             raise ValueError(f"`{path}` {rule}. Write its rows to a file first.")
@@ -111,8 +112,8 @@ def _not_flat(path: str, folder: str) -> ValueError:
     return ValueError(f"`{path}` must hold files alone; got the folder {folder}. {remedy}")
 
 
-def without_repeats(files: Iterable[str], on_this_machine: bool = True) -> Iterator[str]:
-    """Each file; ValueError where one is there twice, by whatever name: its changes would exceed the sensitivity.
+def refuse_repeats(files: Iterable[str], on_this_machine: bool = True) -> None:
+    """Raise where a file is there twice, by whatever name: its changes would exceed the sensitivity.
 
     Without `on_this_machine`, a file that is on none of its disks is told by its path.
     """
@@ -129,7 +130,6 @@ def without_repeats(files: Iterable[str], on_this_machine: bool = True) -> Itera
             again = "is named twice" if places[place] == path else f"is the same file as `{places[place]}`"
             raise ValueError(f"`{path}` {again}: its records would count twice, against the guarantee. Name it once.")
         places[place] = path
-        yield path
 
 
 def _check_alike(files: Sequence[str]) -> None:

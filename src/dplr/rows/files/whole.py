@@ -45,11 +45,10 @@ def read_table(data: Any, kinds: Mapping[str, Kind], form: Format) -> Any:
     counts = [part.rows for part in parts]
     rows = None if None in counts else sum(count or 0 for count in counts)
     named = files[0] if len(files) == 1 else str(data)
-    with memory_explained(named, rows) as store:
+    with memory_explained(named, rows) as batches:
         for part in parts:
-            for batch in part.batches():
-                store.add(batch)
-        table = pa.Table.from_batches(store.batches, schema).unify_dictionaries()
+            batches.extend(part.batches())
+        table = pa.Table.from_batches(batches, schema).unify_dictionaries()
     if not table.num_rows:
         raise ValueError(f"`{named}` must have at least one row below its header; got none.")
     return table
@@ -84,39 +83,26 @@ def _declared(kind: Any) -> str:
     return "unknown"
 
 
-class BatchStore:
-    """Batches that were read so far."""
-
-    def __init__(self) -> None:
-        self.batches: list[Any] = []
-        self.rows: int = 0
-        self.size: int = 0
-
-    def add(self, batch: Any) -> None:
-        self.batches.append(batch)
-        self.rows += batch.num_rows
-        self.size += batch.nbytes
-
-
 @contextlib.contextmanager
-def memory_explained(path: str, rows: int | None) -> Iterator[BatchStore]:
+def memory_explained(path: str, rows: int | None) -> Iterator[list[Any]]:
     """Batches to fill; a MemoryError inside says how many of the rows of `path` were read, and how many would fit."""
-    store = BatchStore()
+    batches: list[Any] = []
     try:
-        yield store
+        yield batches
     except MemoryError:
-        store.batches.clear()  # frees memory for the message
-        raise MemoryError(_sentence(path, store, rows)) from None
+        read, size = sum(batch.num_rows for batch in batches), sum(batch.nbytes for batch in batches)
+        batches.clear()  # frees memory for the message
+        raise MemoryError(_sentence(path, read, size, rows)) from None
 
 
-def _sentence(path: str, store: BatchStore, rows: int | None) -> str:
+def _sentence(path: str, read: int, size: int, rows: int | None) -> str:
     limit = memory_limit()
     within = "" if limit is None else f" of {limit >> 20} MiB"
     extent = "rows" if rows is None else f"of {rows} rows"
     got, fit = f"none {extent} before it ran out", ""
-    if store.rows:
-        got = f"{store.rows} {extent} of {-(-store.size // store.rows)} bytes each before it ran out"
-        fit = f" At most about {rounded(store.rows)} rows fit."
+    if read:
+        got = f"{read} {extent} of {-(-size // read)} bytes each before it ran out"
+        fit = f" At most about {rounded(read)} rows fit."
     return f"`{path}` must fit into memory{within}; got {got}.{fit} {REMEDY}"
 
 

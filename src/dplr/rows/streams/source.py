@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from dplr._kit.validation import check_count, sentence
-from dplr.rows.files.kinds import Format, Kind
-from dplr.rows.files.parquet import ParquetPart, footer_of, is_parquet
+from dplr.rows.files.kinds import PARQUET, Format, Kind, file_kind
+from dplr.rows.files.parquet import ParquetPart, footer_of
 from dplr.rows.files.part import CachedPart
 from dplr.rows.files.sources import files_of
 from dplr.rows.files.sources import parts_of as parts_of_files
@@ -105,7 +105,7 @@ def _parts_of(source: Any, threads: int | None) -> Parts:
     if not isinstance(source, (str, os.PathLike, list, tuple)):
         raise TypeError(sentence("source", "must be files, a lazy table, or parts", type(source).__name__))
     files = files_of(source)
-    if not is_parquet(files[0]):
+    if file_kind(files[0]) != PARQUET:
         remedy = "Other files do not say what their columns hold: use `dplr fit` of the command line, or write Parquet."
         raise ValueError(sentence("X", "must name Parquet files", files[0], remedy))
     return file_parts(files, footer_of(files[0]).schema.names, threads=threads)

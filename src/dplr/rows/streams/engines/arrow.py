@@ -14,7 +14,7 @@ from dplr._kit.validation import sentence
 from dplr.rows import threads as _pool
 from dplr.rows.files.parquet import footer_bytes
 from dplr.rows.files.part import Stamp
-from dplr.rows.files.sources import without_repeats
+from dplr.rows.files.sources import refuse_repeats
 from dplr.rows.streams.parts import LAZY_ROWS, LazyPart, LocalParts
 
 # Formats whose options change no number.
@@ -28,7 +28,7 @@ def parts_of(source: Any, threads: int | None) -> LocalParts:
         rule = "must be something that can be read more than once"
         raise TypeError(sentence("X", rule, type(source).__name__, remedy))
     named = [(dataset, getattr(dataset, "files", [])) for dataset in _children(source)]
-    list(without_repeats((path for _, paths in named for path in paths), on_this_machine=False))
+    refuse_repeats((path for _, paths in named for path in paths), on_this_machine=False)
     try:
         parts = [_part(fragment, source.schema) for fragment in source.get_fragments()]
     except ValueError:  # only the whole dataset knows its filter
