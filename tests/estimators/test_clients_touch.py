@@ -111,7 +111,7 @@ def test_every_row_says_what_is_touched_and_what_to_do():
 
 
 def test_what_the_table_calls_refused_is_what_the_code_refuses():
-    from dplr.estimators import _clients
+    from dplr.estimators._callers import REFUSED
 
     shown = {
         "a bag with bootstrap=True": "BaggingRegressor",
@@ -131,8 +131,7 @@ def test_what_the_table_calls_refused_is_what_the_code_refuses():
         "OneVsRestClassifier or OutputCodeClassifier": "OneVsRestClassifier",
         "gradient boosting that starts from a private model": "GradientBoostingClassifier",
     }
-    found = [each if isinstance(each, tuple) else (each,) for each in _clients.REFUSED.values()]
-    by_code = {shown.get(client.name, client.name) for several in found for client in several}
+    by_code = {shown.get(client.name, client.name) for several in REFUSED.values() for client in several}
     by_docs = set().union(*(named(cells[0]) for cells in table() if "refused" in cells[1]))
     assert len(by_code) >= 14
     assert by_code <= by_docs

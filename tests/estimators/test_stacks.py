@@ -53,9 +53,9 @@ def releases_of(labels, features):
 
 def test_one_record_moves_the_rows_of_all_others_where_a_member_is_plain(monkeypatch):
     """Why it is refused: a release at a stated eps of 0.1 had a loss above 40, and always told which table it is of."""
-    from dplr.estimators import _clients
+    from dplr.estimators import _callers
 
-    monkeypatch.setattr(_clients, "refuse", lambda *_: None)
+    monkeypatch.setattr(_callers, "refuse", lambda *_: None)
     features = np.random.default_rng(1).uniform(-0.5, 0.5, (2000, 2))
     targets = np.full(2000, 0.5)
     other = targets.copy()

@@ -26,8 +26,8 @@ from dplr.baselines.table import Counts, counted, noisy
 from dplr.bounds.columns import Levels, Numeric
 from dplr.bounds.declared import BoundsLike, as_bounds
 from dplr.bounds.layout import Layout
-from dplr.estimators import LinearRegression, LogisticRegression, _html, _uncovered
-from dplr.estimators._callers import call_stack
+from dplr.estimators import LinearRegression, LogisticRegression, _html
+from dplr.estimators._callers import call_stack, remember
 from dplr.estimators._html import DOCUMENTATION, NotebookView
 from dplr.fitting.options import FitOptions, estimator
 from dplr.fitting.planning import PublicFacts, check_promise
@@ -148,7 +148,7 @@ class TableModel(NotebookView, CellModel, BaseEstimator):  # type: ignore[misc]
         labels = {"classes": self.classes} if self.model == "logistic" else {}
         model: Any = kind(mechanism="none", **{name: getattr(self, name) for name in shared}, **labels)
         model._alias = type(self).__name__
-        _uncovered.remember(model, (), self)
+        remember(model, (), self)
         return model
 
     def _plan(self, facts: PublicFacts, eps: float) -> TablePlan:
@@ -406,7 +406,7 @@ class TableModel(NotebookView, CellModel, BaseEstimator):  # type: ignore[misc]
         """A copy that is not fitted, unless a client asks for it that would break the promise."""
         self._plain_model().__sklearn_clone__()  # it looks at who asks
         copied: Self = super().__sklearn_clone__()
-        _uncovered.remember(copied, call_stack(), self)
+        remember(copied, call_stack(), self)
         return copied
 
     def __sklearn_tags__(self) -> Any:
@@ -414,7 +414,7 @@ class TableModel(NotebookView, CellModel, BaseEstimator):  # type: ignore[misc]
         if "privacy_" in self.__dict__:
             model.privacy_ = self.privacy_  # a client of a fitted model is warned: its rows may be public
         else:
-            _uncovered.remember(self, call_stack())
+            remember(self, call_stack())
         model_tags = model.__sklearn_tags__()  # it looks at who asks
         for name in ("estimator_type", "classifier_tags", "regressor_tags", "target_tags", "input_tags"):
             setattr(tags, name, getattr(model_tags, name))

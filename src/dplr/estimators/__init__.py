@@ -1,9 +1,9 @@
 """scikit-learn estimators and dplr.fit: the only part of dplr that imports scikit-learn. Private.
 
 `_base.py` turns a user's parameters and rows into a fit, and its release into a fitted model; classifiers and
-regressors add labels and predictions, and a file for each model adds its loss. `_clients.py`, `_callers.py`,
-`_learners.py`, `_pipelines.py` and `_uncovered.py` examine the callers of a fit, since some tools of scikit-learn break
-the promise of the model inside them. Tables, refits, exports and the notebook view are post-processing of a release.
+regressors add labels and predictions, and a file for each model adds its loss. `_callers.py`
+and `_learners.py` examine the callers of a fit, since some tools of scikit-learn break the promise of the model inside
+them. Tables, refits, exports and the notebook view are post-processing of a release.
 
 >>> import dplr
 >>> dplr.LogisticRegression(eps=0.5).get_params()["eps"]

@@ -20,12 +20,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dplr._kit.progress import bars, silent
 from dplr._kit.validation import check_delta, check_eps, check_flag, sentence
 from dplr.bounds.declared import Bounds, as_bounds, codebook_of
-from dplr.estimators import _clients, _html, _refit, _uncovered
-from dplr.estimators._callers import Callers, call_stack, given_to
+from dplr.estimators import _callers, _html, _refit
+from dplr.estimators._callers import Callers, call_stack
 from dplr.estimators._columns import rows_to_predict, target_name
 from dplr.estimators._fitted import FITTED, Fitted
 from dplr.estimators._html import NotebookView
-from dplr.estimators._pipelines import person_before
 from dplr.estimators._transformers import check_map, declared, handed_over
 from dplr.estimators._values import flat, named, numbers_of
 from dplr.fitting.intake import InMemory, RawRows, features_alone, raw_rows
@@ -213,10 +212,10 @@ class PrivateLinearModel(FitOptions, NotebookView, Fitted, BaseEstimator):  # ty
             raise too_many(y, error) from None
 
     def _paid(self, X: Any, y: Any, sample_weight: Any, person: Any, levels: Sequence[float]) -> list[FittedRelease]:
-        callers = call_stack()
-        _clients.refuse(self, callers)
-        if (drawn := _clients.drawn_by_a_bag(sample_weight, callers)) is not None:
-            X, y, sample_weight = _safe_indexing(X, drawn), _safe_indexing(y, drawn), None
+        if callers := call_stack():
+            _callers.refuse(self, callers)
+            if (drawn := _callers.drawn_by_a_bag(sample_weight, callers)) is not None:
+                X, y, sample_weight = _safe_indexing(X, drawn), _safe_indexing(y, drawn), None
         check_delta(self.delta)
         check_mechanism(self.mechanism)
         X, y, streamed = as_streamed(X, y, person, sample_weight, check_flag("progress", self.progress))
@@ -288,13 +287,13 @@ class PrivateLinearModel(FitOptions, NotebookView, Fitted, BaseEstimator):  # ty
         self, X: Any, y: Any, bounds: Bounds | None, callers: Callers, sample_weight: Any, person: Any
     ) -> RawRows:
         """The rows, and their ids and weights apart from them."""
-        for given in given_to(callers) if callers else ():
+        for given in _callers.given_to(callers) if callers else ():
             check_indexes(**given)
         features = handed_over(X)[1]
         declared = UnitDeclaration.of(self.person, bounds, None if features is None else features.bounds)
         bounds = bounds if features is None else features.bounds
         data = raw_rows(X, declared, bounds, sample_weight, person, y=y)
-        if data.unit.person is None and (column := person_before(callers)) is not None:
+        if callers and data.unit.person is None and (column := _callers.person_before(callers)) is not None:
             rule = f"is required behind a step whose bounds declare persons ({column!r})"
             remedy = "Route the ids to this step: set_fit_request(person=True), and person=ids in `fit`."
             raise ValueError(sentence("person", rule, None, remedy))
@@ -307,8 +306,8 @@ class PrivateLinearModel(FitOptions, NotebookView, Fitted, BaseEstimator):  # ty
         """Rows before a fit; ids and weights are columns of X unless they are given."""
         refuse_stream(X, "for searches and baselines")
         check_other_rows(self.public, X)
-        callers = call_stack()
-        _clients.refuse(self, callers)
+        if callers := call_stack():
+            _callers.refuse(self, callers)
         data = self._taken_apart(X, y, bounds, callers, sample_weight, person)
         return self._ready(data, y, bounds, levels, callers)
 
@@ -335,7 +334,7 @@ class PrivateLinearModel(FitOptions, NotebookView, Fitted, BaseEstimator):  # ty
         n_rows = public_n_rows(intake.units, self.n_rows, self.neighbouring, unit)
         assumed, uncovered = self._facts, self._not_covered(levels, callers)
         if callers:
-            assumed = (*assumed, *_uncovered.of_folds(callers), *_uncovered.assumed(callers))
+            assumed = (*assumed, *_callers.assumed(callers))
         if streamed is not None and not all(map(math.isinf, levels)):
             facts_of_query = query_facts(streamed.stream)
             assumed, uncovered = assumed + facts_of_query[0], uncovered + facts_of_query[1]
@@ -386,7 +385,8 @@ class PrivateLinearModel(FitOptions, NotebookView, Fitted, BaseEstimator):  # ty
 
     def _not_covered(self, levels: Sequence[float], callers: Callers) -> tuple[str, ...]:
         """The facts about the callers of a fit that its statement must name; the user is warned of each."""
-        return () if all(map(math.isinf, levels)) else _uncovered.facts(self, callers)
+        is_asked = callers or "_caller_memory" in self.__dict__
+        return _callers.facts(self, callers) if is_asked and not all(map(math.isinf, levels)) else ()
 
     def _source(self) -> Source:
         return source_of(self.rng)
@@ -412,20 +412,20 @@ class PrivateLinearModel(FitOptions, NotebookView, Fitted, BaseEstimator):  # ty
 
     def __sklearn_clone__(self) -> Self:
         """A copy that is not fitted, unless a client asks for it that would break the promise."""
-        callers = call_stack()
-        _clients.refuse(self, callers)
-        _clients.warn_of_folds(self, callers)
+        if callers := call_stack():
+            _callers.refuse(self, callers)
+            _callers.warn_of_folds(self, callers)
         copied: Self = super().__sklearn_clone__()
-        _uncovered.remember(copied, callers, self)
+        _callers.remember(copied, callers, self)
         return copied
 
     def __sklearn_tags__(self) -> Any:
         callers = call_stack()
         if "privacy_" in self.__dict__:
-            _clients.warn_of_own_fit(self, callers)
+            _callers.warn_of_own_fit(self, callers)
         else:  # a stack asks for tags before its workers clone, where its frame is not seen
-            _clients.refuse(self, callers)
-            _uncovered.remember(self, callers)
+            _callers.refuse(self, callers)
+            _callers.remember(self, callers)
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True
         tags.input_tags.sparse = False

@@ -14,8 +14,7 @@ from dplr._kit.progress import bars, silent
 from dplr._kit.validation import check_eps, check_flag, real_number, sentence
 from dplr._kit.warnings import DataWarning, muted, warn
 from dplr.bounds.declared import as_bounds
-from dplr.estimators import _clients
-from dplr.estimators._callers import call_stack
+from dplr.estimators._callers import call_stack, refuse
 from dplr.estimators._fitted import FITTED
 from dplr.evaluation.law import beside
 from dplr.evaluation.release import EvaluationPlan, Intake, counted, drawn, planned
@@ -81,7 +80,7 @@ def fit_and_evaluate(estimator: Any, X: Any, y: Any, sample_weight: Any, person:
 def _parted(estimator: Any, X: Any, y: Any, sample_weight: Any, person: Any, share: float) -> _Parts:
     """All rows before a split, with the public facts of the part that is fitted."""
     callers, bounds = call_stack(), as_bounds(estimator.bounds)
-    _clients.refuse(estimator, callers)
+    refuse(estimator, callers)
     data = estimator._taken_apart(X, y, bounds, callers, sample_weight, person)
     if data.unit.person is not None:
         rule = "must be None with `holdout`: a person may have rows in both parts"

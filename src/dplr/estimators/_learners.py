@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from dplr.estimators._callers import is_of_dplr, is_of_sklearn, is_ours
-
 # These learn nothing, or the number of columns, or numbers drawn from a seed. The tag `requires_fit` cannot replace
 # the list: a Gaussian process predicts without a fit, and still learns from one.
 _LEARN_NOTHING = frozenset(
@@ -171,3 +169,18 @@ def _is_declared(unit: Any) -> bool:
     if name in _UNLESS:
         return not isinstance(getattr(unit, _UNLESS[name]), str)
     return name in _LEARN_NOTHING
+
+
+def is_ours(kind: type[Any]) -> bool:
+    """Whether a type is of dplr, or made of one."""
+    return any(is_of_dplr(base) for base in kind.__mro__)
+
+
+def is_of_dplr(kind: type[Any]) -> bool:
+    """Whether a type is of dplr itself."""
+    return kind.__module__.partition(".")[0] == "dplr"
+
+
+def is_of_sklearn(kind: type[Any]) -> bool:
+    """Whether a type is of scikit-learn itself."""
+    return kind.__module__.partition(".")[0] == "sklearn"
