@@ -12,8 +12,8 @@ from scipy.special import expit
 import dplr
 from dplr.bounds.scaling import ball_prep
 from dplr.mechanisms.perturbation import minimisation
-from dplr.mechanisms.perturbation.linear_term import PURE
 from dplr.mechanisms.perturbation.minimisation import noisy, to_grid
+from dplr.mechanisms.perturbation.noise import linear_term as planned_term
 from dplr.model_file import encode_model
 from dplr.model_file.file import _FILE, _decode
 from dplr.model_file.strict_json import parse
@@ -164,7 +164,7 @@ CLOSE_PAIRS = [
 def test_a_curvature_that_takes_nearly_all_of_eps_leaves_room_for_the_rounding_of_its_own_loss(eps, ridge):
     """Theorem 2 in sixty digits, where one record's curvature leaves next to nothing of eps to its gradient."""
     problem = Problem(LOGISTIC, Geometry(2), Neighbouring("add_remove"), 1000, None, ())
-    term = PURE["tight"](problem, eps, ridge)
+    term = planned_term("tight", problem, eps, 0.0, ridge)
     with mpmath.workdps(60):
         norm = mpmath.mpf(problem.geometry.row_norm)
         e, kappa = norm / mpmath.mpf(term.scale), norm**2 / mpmath.mpf(ridge)

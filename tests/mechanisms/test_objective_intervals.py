@@ -17,7 +17,7 @@ from dplr.auditor.sampled import eps_lower_bound
 from dplr.bounds.scaling import box_prep
 from dplr.inference.intervals import intervals
 from dplr.inference.sampling import positive_part
-from dplr.mechanisms.perturbation import hessian, squares
+from dplr.mechanisms.perturbation import hessian
 from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.cells import second_moments
@@ -71,7 +71,7 @@ def test_without_noise_the_table_is_that_of_the_maximum():
 def test_all_parts_together_cost_eps(eps, relation):
     plan = dplr.plan(n_rows=10_000, n_features=3, eps=eps, mechanism=ON, neighbouring=relation)
     assert plan.statement.eps == eps
-    squared = squares.share(plan.problem, eps)
+    squared = hessian.squares_share(plan.problem, eps)
     assert (squared > 0) == (eps * plan.problem.n_rows > 29_000 / (1 + (relation == "add_remove")))
     model = hessian.model_share(plan.problem, eps)
     assert model == pytest.approx((0.6 - squared) * eps)
@@ -80,12 +80,15 @@ def test_all_parts_together_cost_eps(eps, relation):
     )
     assert plan.released["coef"] == alone.released["coef"]
     spent = Fraction(model)
-    for name, share in (("hessian_diagonal", hessian.SHARE), *([(squares.NAME, squares.SHARE)] if squared else [])):
+    for name, share in (
+        ("hessian_diagonal", hessian.SHARE),
+        *([(hessian.SQUARES, hessian.SQUARES_SHARE)] if squared else []),
+    ):
         block = plan.released[name]
         assert block.scale * (1 - 1e-6) <= block.sensitivity / (share * eps) <= block.scale * (1 + 1e-6)
         spent += Fraction(block.sensitivity) * (1 - Fraction(2) ** -50) / Fraction(block.scale)
     assert spent <= Fraction(eps)
-    assert (squares.NAME in plan.released) == (squared > 0)
+    assert (hessian.SQUARES in plan.released) == (squared > 0)
 
 
 def test_a_statement_says_what_the_squares_are_and_get():
@@ -187,14 +190,14 @@ def test_streams_and_tables_release_the_squares_of_arrays(tmp_path):
     (tmp_path / "parts").mkdir()
     frame.to_parquet(tmp_path / "parts" / "rows.parquet", row_group_size=3000)
     bounds = dplr.Bounds({"a": (-1, 1), "b": (-1, 1)}, target=("no", "yes"))
-    usual = fitted_to_curved(math.inf).released_[squares.NAME]
+    usual = fitted_to_curved(math.inf).released_[hessian.SQUARES]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dplr.PrivacyWarning)
         options = {"eps": math.inf, "mechanism": ON, "bounds": bounds}
         table = dplr.fit(frame[["a", "b"]], frame["target"], **options)
         stream = dplr.fit(dplr.Stream(dataset.dataset(tmp_path / "parts")), "target", n_rows=20_000, **options)
     for est in (table, stream):
-        np.testing.assert_allclose(est.released_[squares.NAME], usual, rtol=1e-6)
+        np.testing.assert_allclose(est.released_[hessian.SQUARES], usual, rtol=1e-6)
 
 
 def test_squares_are_saved_and_read_with_the_model(tmp_path):
@@ -202,7 +205,7 @@ def test_squares_are_saved_and_read_with_the_model(tmp_path):
     dplr.save_model(est, tmp_path / "model.json")
     loaded = dplr.load_model(tmp_path / "model.json")
     assert loaded.summary() == est.summary()
-    np.testing.assert_array_equal(loaded.released_[squares.NAME], est.released_[squares.NAME])
+    np.testing.assert_array_equal(loaded.released_[hessian.SQUARES], est.released_[hessian.SQUARES])
 
 
 def test_squares_have_noise_of_their_own_and_are_those_at_what_was_released():
@@ -210,10 +213,10 @@ def test_squares_have_noise_of_their_own_and_are_those_at_what_was_released():
     est = fitted_to_curved(20.0)
     record, prep = est._record, est._record.prep
     plan, released = record.plan, record.parts[0]
-    along, block = hessian.axes(plan, released), plan.statement.released[squares.NAME]
-    query = squares.ScoreSquares(LOGISTIC, 2, True, prep.geometry.row_norm, along.directions)
+    along, block = hessian.axes(plan, released), plan.statement.released[hessian.SQUARES]
+    query = hessian.ScoreSquares(LOGISTIC, 2, True, prep.geometry.row_norm, along.directions)
     exact = ArrayRows(X, y, prep).total(query, on_coef_grid(scaled(est))).integers(-40) * 2.0**-40
-    noise = released[squares.NAME] - exact
+    noise = released[hessian.SQUARES] - exact
     assert (np.abs(noise) < 15 * block.scale).all()
     assert (noise != 0).all()
     assert np.abs(noise - released["hessian_diagonal"][: len(noise)]).min() > 0
@@ -321,7 +324,7 @@ def test_the_hessian_and_the_squares_are_summed_at_the_coefficients_that_are_rel
     np.testing.assert_allclose(point, scaled(est), rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", [squares.NAME, "hessian_diagonal"])
+@pytest.mark.parametrize("name", [hessian.SQUARES, "hessian_diagonal"])
 def test_a_statement_with_another_noise_than_its_plan_has_no_table(name):
     est = fitted_to_curved(20.0)
     plan = est._record.plan

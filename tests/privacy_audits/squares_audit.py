@@ -12,7 +12,7 @@ import numpy as np
 import dplr
 from dplr.auditor.sampled import eps_lower_bound
 from dplr.bounds.scaling import ball_prep
-from dplr.mechanisms.perturbation import hessian, squares
+from dplr.mechanisms.perturbation import hessian
 from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import LOGISTIC
@@ -33,7 +33,7 @@ def rows_with(record):
 
 def exact(rows, along, plan):
     """The squares along released axes, without noise."""
-    query = squares.ScoreSquares(LOGISTIC, 2, False, plan.problem.geometry.row_norm, along.directions)
+    query = hessian.ScoreSquares(LOGISTIC, 2, False, plan.problem.geometry.row_norm, along.directions)
     return rows.total(query, COEF).integers(-40) * 2.0**-40
 
 
@@ -43,12 +43,12 @@ def scores(name, which, runs, seed):
     problem = Problem(LOGISTIC, geometry, Neighbouring(name), N_ROWS, None, ())
     plan = dplr.ObjectivePerturbation(intervals="on").plan(problem, EPS, 0.0)
     pair, source = [rows_with(record) for record in RECORDS[name]], Source(seed)
-    scale, ratios = plan.statement.released[squares.NAME].scale, np.zeros(runs)
+    scale, ratios = plan.statement.released[hessian.SQUARES].scale, np.zeros(runs)
     for k in range(runs):
         released = hessian.released_hessian(pair[which], COEF, plan, source)
         along = hessian.axes(plan, released)
         left, right = (exact(rows, along, plan) for rows in pair)
-        value = released[squares.NAME]
+        value = released[hessian.SQUARES]
         ratios[k] = (np.abs(value - right) - np.abs(value - left)).sum() / (scale or 1.0)
     return np.round(ratios, 9)
 

@@ -61,9 +61,9 @@ def test_the_printed_algorithm_shows_more_than_it_claims_and_no_more_than_its_st
 
 
 OUTPUT, OBJECTIVE, NOISE = "mechanisms/perturbation/output.py", "mechanisms/perturbation/objective.py", "noise/ideal.py"
-LINEAR_TERM = "mechanisms/perturbation/linear_term.py"
+LINEAR_TERM = "mechanisms/perturbation/noise.py"
 KNOTS = "problem/knots.py"
-NOISE_EPS = "noise_eps = objective_noise.largest_noise_eps(cost, eps * (1 - _ROUNDING))"
+NOISE_EPS = "tight = largest_noise_eps(cost, eps * (1 - _LACKING))"
 SENSITIVITY, GEOMETRY, NATIVE = "privacy/sensitivity.py", "problem/geometry.py", "rows/tables/encoder.py"
 # As few fits as leave the bound a tenth above eps; a ridge each needs more for less.
 BROKEN = [
@@ -73,9 +73,9 @@ BROKEN = [
     ("objective", 6_000, SENSITIVITY, "return records * lipschitz * row_norm", "return lipschitz * row_norm"),
     ("objective gaussian", 6_000, LINEAR_TERM, "(ridge, Law.GAUSSIAN, sigma,", "(ridge, Law.GAUSSIAN, sigma / 2,"),
     ("objective, one record, tiny ridge", 6_000, LINEAR_TERM,
-     NOISE_EPS, "noise_eps = eps"),
-    ("soft logistic", 6_000, LINEAR_TERM, "records_changed, problem.loss.lipschitz, problem.geometry.row_norm)",
-     "records_changed, problem.loss.lipschitz ** 2, problem.geometry.row_norm)"),
+     NOISE_EPS, "tight = eps"),
+    ("soft logistic", 6_000, LINEAR_TERM, "moved = sensitivity.gradient(records, loss.lipschitz,",
+     "moved = sensitivity.gradient(records, loss.lipschitz ** 2,"),
     ("own loss", 20_000, KNOTS, "largest = float(np.abs(self.values).max())",
      "largest = float(np.abs(self.values).max()) / 2"),
     ("own loss, output", 6_000, KNOTS, "largest = float(np.abs(self.values).max())",
@@ -83,8 +83,8 @@ BROKEN = [
     ("gauge", 5_000, GEOMETRY, "[units * weight / GRID for", "[units * weight / GRID / 2 for"),
     ("gauge", 5_000, SENSITIVITY, "return records * lipschitz\n", "return lipschitz\n"),
     ("gauge", 5_000, NOISE, "_sum(reals.exponentials[size + len(groups) :])", "_sum(reals.exponentials[-1:])"),
-    ("gauge, a ridge each", 20_000, OBJECTIVE, "plan.problem.weighted(solved.weights).geometry\n            units",
-     "plan.problem.geometry\n            units"),
+    ("gauge, a ridge each", 20_000, OBJECTIVE, "plan.problem.weighted(solved.weights).geometry\n        units",
+     "plan.problem.geometry\n        units"),
     ("gauge, a mark", 5_000, SENSITIVITY, "return records * lipschitz\n", "return lipschitz\n"),
     # A number that stays beside its mark: half of the gauge too much.
     ("gauge, a mark, a ridge each", 20_000, NATIVE, "column.missing is None else column.filler",
@@ -93,7 +93,7 @@ BROKEN = [
     ("gauge, a curve, a ridge each", 20_000, "bounds/scaling.py", "ends = {True: units, False: units - 1}",
      "ends = {True: units, False: 2 * units}"),
     ("gauge, tiny ridge", 6_000, LINEAR_TERM, NOISE_EPS,
-     "noise_eps = eps"),
+     "tight = eps"),
     ("soft Huber", 6_000, SENSITIVITY, "return records * lipschitz * row_norm", "return lipschitz * row_norm"),
 ]  # fmt: skip
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from dplr.mechanisms.perturbation.squares import SHARE
+from dplr.mechanisms.perturbation.hessian import SQUARES_SHARE
 from patched_copy import measure_on_a_patched_copy
 from squares_audit import EPS, RECORDS, measure
 
-ALLOWED = SHARE * EPS
+ALLOWED = SQUARES_SHARE * EPS
 
 
 @pytest.mark.parametrize("name", RECORDS)
@@ -14,17 +14,18 @@ def test_neighbours_are_told_apart_by_at_most_the_share_of_eps_and_by_nearly_as_
     assert 0.75 * ALLOWED <= measure(name, 6_000) <= ALLOWED
 
 
-SQUARES, HESSIAN = "mechanisms/perturbation/squares.py", "mechanisms/perturbation/hessian.py"
+HESSIAN = "mechanisms/perturbation/hessian.py"
 DRAWING = "mechanisms/drawing.py"
 BROKEN = {
     "a replaced record counts once": (
-        "replace_one", SQUARES, "float(problem.neighbouring.records_changed)\n    if", "1.0\n    if"
+        "replace_one", HESSIAN, "if finite else eps, float(problem.neighbouring.records_changed)",
+        "if finite else eps, 1.0"
     ),
     "the squares have half their noise": (
         "add_remove", DRAWING, "value + draw(block.units,", "value + draw(block.units // 2,"
     ),
     "the squares get the eps of the Hessian too": (
-        "add_remove", HESSIAN, "calibration.rest_of(rest, SHARE * eps)) if of_squares", "rest) if of_squares"
+        "add_remove", HESSIAN, "rest_of(rest, of_hessian) if finite", "rest if finite"
     ),
     "the sum is in finer units than its noise": (
         "add_remove", DRAWING, "exponent = math.frexp(block.grid)[1] - 1", "exponent = math.frexp(block.grid)[1] - 3"

@@ -23,6 +23,7 @@ from dplr.rows import Rows
 from dplr.rows.losses import LossGradient
 from dplr.solvers.certificate import Objective, curvature_bound, least_tolerance, pass_limit
 
+Vector = NDArray[np.float64]
 # The tolerance as a share of one record's largest gradient: what it adds to a sensitivity is at most twice that share.
 TOLERANCE = 2.0**-13
 # The noise that pays for the tolerance adds at most this squared of the excess loss that the linear term adds.
@@ -55,11 +56,11 @@ _FINEST_GRID = -900  # as a power of two: any number over a finer one might over
 
 @dataclass(frozen=True, slots=True)
 class Minimisation(Settings):
-    """The settings of a minimisation of the regularised sum objective.
+    """Settings.
 
     Attributes
     ----------
-    ridge : Lam in sum l_i(w) + Lam ||w - w0||^2 / 2, for the weighted problem.
+    ridge : Lam, for the weighted problem.
     tolerance : tau; the returned coefficients lie within tau / Lam of the minimum.
     passes : how many passes over the rows are surely enough; proved in `_core/loss.md`.
     unit : spacing of the lattice of the linear term; 0 where there is none.
@@ -82,7 +83,6 @@ class Minimisation(Settings):
 
     @property
     def tolerance_noise(self) -> float:
-        """The scale of the noise that pays for the tolerance."""
         return self.noise_units * self.lattice
 
     @property
@@ -93,33 +93,35 @@ class Minimisation(Settings):
 
     @property
     def line(self) -> tuple[str, str]:
-        """The ridge, and how far from the minimum a solution may be."""
         certified = f"certified within {self.tolerance / self.ridge:.3g} of the minimum"
         ridge = " to ".join(f"{value:.6g}" for value in self.ridges)
         return "minimisation", f"ridge {ridge} on the sum objective, {certified}"
 
 
+def _covered(loss: Loss) -> bool:
+    return math.isfinite(loss.lipschitz)
+
+
 def check(problem: Problem, mechanism: str) -> int:
     """The public number of units; raises ValueError for what no theorem here covers."""
-    loss = problem.loss
+    loss, l2, n_rows, start = problem.loss, problem.l2, problem.n_rows, math.hypot(*(problem.w0 or ()))
     if not _covered(loss):
         rule = f'must be {models_with(_covered)} with mechanism="{mechanism}"'
-        raise ValueError(
-            sentence("model", rule, model_of(loss), 'Use mechanism="objective" with its own calibration, or "fm".')
-        )
-    if problem.n_rows is None:
+        remedy = 'Use mechanism="objective" with its own calibration, or "fm".'
+        raise ValueError(sentence("model", rule, model_of(loss), remedy))
+    if n_rows is None:
         raise no_reference(mechanism)
-    if problem.l2 is not None and problem.l2 * problem.n_rows < _SMALLEST_RIDGE:
+    if l2 is not None and l2 * n_rows < _SMALLEST_RIDGE:
         rule = f'must be at least {_SMALLEST_RIDGE:g} / n_rows with mechanism="{mechanism}"'
         remedy = "Without a ridge one record may move the minimiser any distance. Use l2='auto'."
-        raise ValueError(sentence("l2", rule, problem.l2, remedy))
-    if problem.l2 is not None and problem.l2 * problem.n_rows > _LARGEST_RIDGE:
+        raise ValueError(sentence("l2", rule, l2, remedy))
+    if l2 is not None and l2 * n_rows > _LARGEST_RIDGE:
         rule = f'must be at most {_LARGEST_RIDGE:g} / n_rows with mechanism="{mechanism}"'
-        raise ValueError(sentence("l2", rule, problem.l2, "A smaller one already ends at the public coefficients."))
-    if math.hypot(*(problem.w0 or ())) > _LARGEST_START:
+        raise ValueError(sentence("l2", rule, l2, "A smaller one already ends at the public coefficients."))
+    if start > _LARGEST_START:
         rule = f"must have a norm of at most {_LARGEST_START:g} in the scaled problem"
-        raise ValueError(sentence("public", rule, math.hypot(*(problem.w0 or ()))))
-    return problem.n_rows
+        raise ValueError(sentence("public", rule, start))
+    return n_rows
 
 
 def check_guess(coef_norm: float) -> float:
@@ -131,7 +133,6 @@ def check_guess(coef_norm: float) -> float:
 
 
 def check_cut(cut: float) -> float:
-    """A float within the limits."""
     value = check_positive("cut", cut)
     if not _LEAST_CUT <= value <= _LARGEST_CUT:
         rule = f"must be between {_LEAST_CUT:g} and {_LARGEST_CUT:g}"
@@ -147,13 +148,8 @@ def instead(original: Loss, surrogate: Loss) -> str:
 
 
 def no_reference(mechanism: str) -> ValueError:
-    """The error where no number of rows is public."""
     rule = f'is required with mechanism="{mechanism}" under add_remove'
     return ValueError(sentence("n_rows", rule, None, "Declare a public reference: the ridge is l2 * n_rows."))
-
-
-def _covered(loss: Loss) -> bool:
-    return math.isfinite(loss.lipschitz)
 
 
 def minimisation(problem: Problem, ridge: float, linear_norm: float, share: float = TOLERANCE) -> Minimisation:
@@ -163,26 +159,21 @@ def minimisation(problem: Problem, ridge: float, linear_norm: float, share: floa
     numbers, and for a share of 0 of plain sums, which are quicker.
     """
     assert problem.n_rows is not None
-    loss, geometry = problem.loss, problem.geometry
-    rows = problem.n_rows * (MOST_ROWS if problem.neighbouring is Neighbouring.ADD_REMOVE else 1)
-    norm, start = geometry.row_norm, math.hypot(*(problem.w0 or ()))
-    if share > 0:
-        _check_provable(problem, rows, ridge)
-    least = least_tolerance(loss, rows, geometry.d, norm, ridge, start, linear_norm, fine=share > 0)
+    loss, norm, times = problem.loss, problem.geometry.row_norm, 1
+    if problem.neighbouring is Neighbouring.ADD_REMOVE:
+        times = MOST_ROWS
+    rows, start = problem.n_rows * times, math.hypot(*(problem.w0 or ()))
+    if share > 0:  # refuse what theorems 2 and 3 of `_core/loss.md` say nothing of: a release rests on them
+        steepness = curvature_bound(loss, rows, norm, ridge) / ridge
+        if steepness > _MOST_STEEP:
+            rule = f"must be at least {ridge * steepness / _MOST_STEEP / problem.n_rows:.3g} for {rows} rows: no proof "
+            raise ValueError(sentence("l2", f"{rule}covers the solver below it", problem.l2, "Give a larger l2."))
+        if rows > _MOST_CERTIFIED:
+            rule = f"must be at most {_MOST_CERTIFIED // times}: no proof covers sums of more rows"
+            raise ValueError(sentence("n_rows", rule, problem.n_rows, 'Use mechanism="fm".'))
+    least = least_tolerance(loss, rows, problem.geometry.d, norm, ridge, start, linear_norm, fine=share > 0)
     tolerance = max(share * loss.lipschitz * norm, least)
     return Minimisation(ridge, tolerance, pass_limit(loss, rows, norm, ridge, tolerance, linear_norm, start))
-
-
-def _check_provable(problem: Problem, rows: int, ridge: float) -> None:
-    """Refuse what theorems 2 and 3 of `_core/loss.md` say nothing of: a release rests on them."""
-    steepness = curvature_bound(problem.loss, rows, problem.geometry.row_norm, ridge) / ridge
-    if steepness > _MOST_STEEP:
-        least = ridge * steepness / _MOST_STEEP / (problem.n_rows or 1)
-        rule = f"must be at least {least:.3g} for {rows} rows: no proof covers the solver below it"
-        raise ValueError(sentence("l2", rule, problem.l2, "Give a larger l2."))
-    if rows > _MOST_CERTIFIED:
-        rule = f"must be at most {_MOST_CERTIFIED * (problem.n_rows or 1) // rows}: no proof covers sums of more rows"
-        raise ValueError(sentence("n_rows", rule, problem.n_rows, 'Use mechanism="fm".'))
 
 
 def paying(solved: Minimisation, size: int, longest: float, eps: float, share: float) -> Minimisation:
@@ -208,7 +199,7 @@ def _offset(size: int, moved: float, lattice: float) -> int:
     return math.ceil(math.sqrt(size) * moved * ROUNDED_UP / lattice) + size
 
 
-def noisy(point: NDArray[np.float64], lattice: float, noise: Ints) -> NDArray[np.float64]:
+def noisy(point: Vector, lattice: float, noise: Ints) -> Vector:
     """The point rounded to the lattice, plus whole units of noise: exact, then the nearest numbers. Wipes the noise."""
     units = np.array([int(number) for number in np.rint(point / lattice).tolist()], dtype=object)
     noisy_units = units + noise
@@ -234,7 +225,7 @@ def share_beside_noise(problem: Problem, ridge: float, deviation: float, eps: fl
 def check_rows(rows: Rows, problem: Problem) -> None:
     """Refuse faulty rows, and more rows than the tolerance was planned for, before any noise is drawn."""
     if not rows.sound:  # the sums of ranges have met all rows already
-        rows.total(LossGradient(problem.loss, problem.geometry.d, problem.geometry.intercept > 0), _start(problem))
+        rows.total(LossGradient(problem.loss, problem.geometry.d, problem.geometry.intercept > 0), start_of(problem))
     check_count(rows, problem)
 
 
@@ -247,38 +238,35 @@ def check_count(rows: Rows, problem: Problem) -> None:
         raise ValueError(sentence("n_rows", rule, problem.n_rows, "Declare a larger public reference."))
 
 
-def minimise(rows: Rows, plan: Plan, linear: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+def minimise(rows: Rows, plan: Plan, linear: Vector | None = None) -> Vector:
     """Coefficients of the weighted problem, certified to lie within tolerance / ridge of its minimum."""
     solved: Minimisation = plan.settings
     coef, _ = rows.weighted(solved.weights).minimise(_objective(plan, linear), solved.tolerance, solved.passes)
     return coef
 
 
-def minimise_many(
-    rows: Rows, plans: Sequence[Plan], linear: Sequence[NDArray[np.float64]]
-) -> Sequence[NDArray[np.float64]]:
+def minimise_many(rows: Rows, plans: Sequence[Plan], linear: Sequence[Vector]) -> Sequence[Vector]:
     """One certified minimum of the weighted problem for each plan and linear term; those of one tolerance together."""
     if len(plans) == 1:
         return [minimise(rows, plans[0], linear[0])]
     objectives = [_objective(plan, term) for plan, term in zip(plans, linear, strict=True)]
-    solved: list[Minimisation] = [plan.settings for plan in plans]
+    kinds = [(plan.settings.tolerance, plan.settings.weights) for plan in plans]
     coefs = np.empty((len(plans), len(linear[0])))
-    for tolerance, weights in {(target.tolerance, target.weights) for target in solved}:
-        members = [k for k, target in enumerate(solved) if (target.tolerance, target.weights) == (tolerance, weights)]
-        passes = max(solved[k].passes for k in members)
-        these = [objectives[k] for k in members]
+    for tolerance, weights in set(kinds):
+        members = [k for k, kind in enumerate(kinds) if kind == (tolerance, weights)]
+        passes, these = max(plans[k].settings.passes for k in members), [objectives[k] for k in members]
         coefs[members], _ = rows.weighted(weights).minimise_many(these, tolerance, passes)
     return list(coefs)
 
 
-def _objective(plan: Plan, linear: NDArray[np.float64] | None) -> Objective:
+def _objective(plan: Plan, linear: Vector | None) -> Objective:
     solved: Minimisation = plan.settings
     # The start in the coordinates of the weighted problem.
-    start = _start(plan.problem) / np.asarray(solved.weights or 1.0)
+    start = start_of(plan.problem) / np.asarray(solved.weights or 1.0)
     return Objective(plan.problem.loss, solved.ridge, start, np.zeros_like(start) if linear is None else linear)
 
 
-def _start(problem: Problem) -> NDArray[np.float64]:
+def start_of(problem: Problem) -> Vector:
     return np.zeros(problem.geometry.n_coefs) if problem.w0 is None else np.array(problem.w0)
 
 
@@ -287,7 +275,7 @@ def release_grid(scale: float) -> float:
     return math.ldexp(1.0, max(math.frexp(scale)[1] - 1 - _GRID_BITS, _FINEST_GRID)) if scale else 0.0
 
 
-def to_grid(coef: NDArray[np.float64], grid: float) -> NDArray[np.float64]:
+def to_grid(coef: Vector, grid: float) -> Vector:
     """The nearest multiples of the grid, so that no low-order bit of the sum is released.
 
     Zero is +0.0: the sign would tell from which side it was rounded.

@@ -1,26 +1,145 @@
-"""From eps and the ridge to the noise of objective perturbation. Pure floats; theorems in mechanisms/objective.md.
+"""From eps and the ridge to the noise of objective perturbation: the law and scale of its linear term.
 
 Throughout, `kappa` is R~^2 / Lam (row norm squared over the ridge of the sum objective), and a `signs` of 2 stands for
-replace-one, 1 for add/remove: the number of records in which neighbours' gradients may differ.
+replace-one, 1 for add/remove: the number of records in which neighbours' gradients may differ. Theorems: objective.md.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from dplr._kit.validation import sentence
+from dplr.mechanisms.perturbation import ABOUT_OBJECTIVE
+from dplr.mechanisms.perturbation.ridge import gauge_deviations
+from dplr.privacy import sensitivity
 from dplr.privacy.gaussian import SMALLEST_MU, gaussian_log_delta, mu_margin
+from dplr.privacy.law import Law
 from dplr.privacy.profiles import Profile
+from dplr.problem.geometry import Geometry
+from dplr.problem.problem import Problem
 
 # Root finding ends this close, and results are rounded to the safe side by as much.
 _CLOSE = 1e-12
 # Where a loss is flat in eps', a root that ends early is not below it: such losses are rounded up themselves.
 _ROUNDED_UP = 1 + 2.0**-50
-# Of eps, for the roundings of kappa and of a privacy loss where next to nothing is left.
-_ROUNDING = 2.0**-48
+# Of eps, for the roundings of kappa and of a privacy loss where next to nothing is left; and more than the floats of a
+# privacy loss may lack where the curvature takes nearly all of eps.
+_ROUNDING, _LACKING = 2.0**-48, 2.0**-40
 _HALVINGS = 100  # of the interval of a standard deviation, on the scale of logarithms: down to adjacent floats
 # Shares of eps for the other record's gradient alone, of which the best is taken (objective.md, theorem 3).
 _SHARES = (1 / 2, 9 / 16, 3 / 4, 1.0)
+
+
+class LinearTerm(NamedTuple):
+    """The ridge in force, the law and scale of the linear term, the eps it costs, the theorem, and what it hides.
+
+    `moved` is the largest distance of the gradients of neighbouring data sets, of gauge noise in the gauge of the body
+    of the declared bounds.
+    """
+
+    ridge: float
+    law: Law
+    scale: float
+    eps: float
+    named: str
+    moved: float
+
+    def longest(self, geometry: Geometry, eps: float) -> float:
+        """A norm that the linear term exceeds with probability at most 2^-64 / (1 + e^eps) (objective.md, lemma 6)."""
+        if not self.scale:
+            return 0.0
+        tail = eps + math.log1p(math.exp(-eps)) - math.log(ABOUT_OBJECTIVE.least_delta)
+        gamma = geometry.n_coefs / (2 if self.law is Law.GAUSSIAN else 1)
+        reach = (gamma + math.sqrt(2 * gamma * tail) + tail) * (1 + 2.0**-30)  # of its rounded draw too
+        if self.law is Law.GAUSSIAN:
+            return self.scale * math.sqrt(2 * reach)
+        return self.scale * reach * (geometry.row_norm if self.law is Law.GAUGE else 1.0)
+
+
+def deviations(law: Law, scale: float, geometry: Geometry) -> NDArray[np.float64]:
+    """Standard deviations of the coordinates of a linear term; one number where they are the same."""
+    if law is Law.GAUGE:
+        return gauge_deviations(geometry) * scale
+    return np.array([scale * math.sqrt(geometry.n_coefs + 1) if law is Law.NORM_GAMMA else scale])
+
+
+def linear_term(calibration: str, problem: Problem, eps: float, delta: float, ridge: float) -> LinearTerm:
+    """The linear term of a calibration; raises ValueError where the curvature alone would cost more than eps."""
+    records, loss, geometry = problem.neighbouring.records_changed, problem.loss, problem.geometry
+    moved = sensitivity.gradient(records, loss.lipschitz, geometry.row_norm)
+    if math.isinf(eps):
+        return LinearTerm(ridge, Law.NONE, 0.0, math.inf, "none: eps = inf", moved)
+    if delta > 0:
+        one, alone = sensitivity.gradient(1, loss.lipschitz, geometry.row_norm), privacy_loss(problem, ridge, 1)
+        sigma = gaussian_sigma(eps, delta, one, alone, records, loss.one_signed)
+        if sigma is None:
+            raise _too_small(problem, eps)
+        return LinearTerm(ridge, Law.GAUSSIAN, sigma, eps, f"tight: theorem 3, sigma = {sigma:.6g}", moved)
+    cost, curvature = privacy_loss(problem, ridge, records), loss.smoothness * geometry.row_norm**2 / ridge
+    if calibration == "cm08":
+        spent = cost(eps) * (1 + _LACKING)
+        named = f"cm08: CM08 Algorithm 2 as printed for eps = {eps:.6g}, whose privacy loss is {spent:.6g}"
+        return LinearTerm(ridge, Law.NORM_GAMMA, moved / eps, spent, named, moved)
+    if calibration == "cms11":
+        noise_eps, factor = cms11(eps, curvature)
+        named = f"cms11: CMS11 Algorithm 2, eps' = {noise_eps:.6g}" + (", ridge raised" if factor > 1 else "")
+        return LinearTerm(ridge * factor, Law.NORM_GAMMA, moved / noise_eps, eps, named, moved)
+    tight = largest_noise_eps(cost, eps * (1 - _LACKING))
+    if tight is None:
+        raise _too_small(problem, eps)
+    named = f"tight: {_theorem(problem)}, eps' = {tight:.6g}"
+    if geometry.half_width is None:
+        return LinearTerm(ridge, Law.NORM_GAMMA, moved / tight, eps, named, moved)
+    moved = sensitivity.gradient_gauge(records, loss.lipschitz)
+    return LinearTerm(ridge, Law.GAUGE, moved / tight, eps, f"{named}, N the gauge of {geometry}", moved)
+
+
+def privacy_loss(problem: Problem, ridge: float, records: int) -> Callable[[float], float]:
+    """Privacy loss, as a function of e, of noise with density proportional to exp(-e ||b|| / sensitivity).
+
+    One row adds a matrix of rank 1 to the Hessian, a unit of several rows one of a higher rank.
+    """
+    loss, square = problem.loss, problem.geometry.row_norm**2
+    # How much one record adds to the Hessian, in units of the ridge.
+    kappa = square / ridge if loss.fading else loss.smoothness * square / ridge
+
+    def of_row(e: float, kappa: float) -> float:
+        if loss.name == "logistic":
+            return logistic_loss(e, kappa, records)
+        if loss.fading == "logistic":
+            return soft_logistic_loss(e, kappa, records, loss.lipschitz)
+        return soft_huber_loss(e, kappa, records) if loss.fading == "linear" else rank_one_loss(e, kappa)
+
+    of_unit = ranked(of_row, problem.unit.rank(problem.geometry.n_coefs))
+    return lambda e: of_unit(e, kappa)
+
+
+def _theorem(problem: Problem) -> str:
+    """The words for the theorem that calibrates pure noise, and whether its bound is attained."""
+    loss = problem.loss
+    if problem.unit.person is not None:
+        number = 1 if not loss.fading else 2 if loss.name == "logistic" else 5
+        return f"theorem {number} for persons, whose Hessians have ranks up to {problem.geometry.n_coefs}"
+    if not loss.fading:
+        return "theorem 1, rank-one bound"
+    if loss.name != "logistic":
+        return "theorem 5"
+    # With one coefficient, two records cannot have large gradients in opposite directions.
+    attained = problem.geometry.n_coefs > 1 or problem.neighbouring.records_changed == 1
+    return "theorem 2, exact for the logistic loss" if attained else "theorem 2, an upper bound with one coefficient"
+
+
+def _too_small(problem: Problem, eps: float) -> ValueError:
+    assert problem.n_rows is not None
+    rank = problem.unit.rank(problem.geometry.n_coefs)
+    least = problem.loss.smoothness * problem.geometry.row_norm**2 / (rank * math.expm1(eps / rank)) / problem.n_rows
+    rule = f"must be above {least:.3g} for this eps: the curvature alone would cost more"
+    return ValueError(sentence("l2", rule, problem.l2, "Use l2='auto', or a larger eps."))
 
 
 def logistic_loss(noise_eps: float, kappa: float, signs: int) -> float:

@@ -52,31 +52,20 @@ class NoPrivacy(Mechanism):
     about: ClassVar[Description] = ABOUT_NONE
 
     def plan(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> Plan:
-        """Fix the ridge and the tolerance."""
         if not (math.isinf(eps) and delta == 0):
             remedy = "Say that nothing is promised: eps=float('inf'), delta=0."
             raise ValueError(sentence("eps", 'must be inf with mechanism="none"', eps, remedy))
         n_rows = minimisation.check(problem, self.about.name)
         ridge = 1.0 if problem.l2 is None else problem.l2 * n_rows
         coef = Release((problem.geometry.n_coefs,), 0.0, Law.NONE, 0.0, 0.0)
-        statement = self.promise(
-            problem,
-            eps,
-            delta,
-            Pure(eps),
-            {"coef": coef},
-            f"none: the exact minimiser, Lam = {ridge:.6g}",
-            "no privacy",
-            assumptions=minimisation.assumptions(problem),
-        )
-        return Plan(self, problem, statement, minimisation.minimisation(problem, ridge, linear_norm=0.0, share=0.0))
+        named, facts = f"none: the exact minimiser, Lam = {ridge:.6g}", minimisation.assumptions(problem)
+        stated = self.promise(problem, eps, delta, Pure(eps), {"coef": coef}, named, "no privacy", assumptions=facts)
+        return Plan(self, problem, stated, minimisation.minimisation(problem, ridge, linear_norm=0.0, share=0.0))
 
     def check(self, problem: Problem) -> None:
-        """Refuse a problem without a minimum that the solver can certify."""
         minimisation.check(problem, self.about.name)
 
     def check_rows(self, rows: Rows, problem: Problem) -> None:
-        """Refuse more rows than the tolerance was planned for."""
         minimisation.check_count(rows, problem)
 
     def run(self, rows: Rows, plan: Plan, source: Source, track: Track = silent) -> dict[str, NDArray[np.float64]]:

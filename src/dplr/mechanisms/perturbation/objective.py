@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 from dplr._kit.progress import Track, silent
 from dplr._kit.validation import check_choice, sentence
 from dplr.inference.reading import Reading
-from dplr.mechanisms.perturbation import ABOUT_OBJECTIVE, hessian, linear_term, minimisation
+from dplr.mechanisms.perturbation import ABOUT_OBJECTIVE, hessian, minimisation
 from dplr.mechanisms.perturbation import noise as objective_noise
-from dplr.mechanisms.perturbation.linear_term import LinearTerm
 from dplr.mechanisms.perturbation.minimisation import Minimisation
+from dplr.mechanisms.perturbation.noise import LinearTerm, deviations, linear_term
 from dplr.mechanisms.perturbation.ridge import gauge_ridges, objective_ridge, pull_words, slope_cut
 from dplr.mechanisms.protocol import NOISES, RANGES, Description, Shape, Tabled, instead
 from dplr.noise import Source
+from dplr.privacy import sensitivity
 from dplr.privacy.guarantees import Approx, Pure
 from dplr.privacy.law import Law
 from dplr.privacy.profiles import Profile, pure_profile
@@ -35,7 +36,13 @@ from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
 
-_CALIBRATIONS = ("tight", "cms11", "cm08")
+Vector = NDArray[np.float64]
+# Where each calibration comes from.
+_SOURCES = {
+    "tight": "Chaudhuri, Monteleoni and Sarwate 2011, Algorithm 2; dplr objective.md, theorems 1 to 7",
+    "cms11": "Chaudhuri, Monteleoni and Sarwate 2011, Algorithm 2 and theorem 9; dplr objective.md, section 6",
+    "cm08": "Chaudhuri and Monteleoni 2008, Algorithm 2; dplr objective.md, section 6",
+}
 # The share of eps that pays for the solver's tolerance.
 _TOLERANCE_SHARE = 2.0**-8
 # The printed algorithms have no tolerance: theirs is so small that its noise does not show, even with few rows.
@@ -128,8 +135,7 @@ class ObjectivePerturbation(Tabled):
     ranges: str = "auto"
 
     def __post_init__(self) -> None:
-        """Check the options."""
-        check_choice("calibration", self.calibration, _CALIBRATIONS)
+        check_choice("calibration", self.calibration, list(_SOURCES))
         check_choice("noise", self.noise, NOISES)
         check_choice("ranges", self.ranges, RANGES)
         if check_choice("intervals", self.intervals, ("on", "off")) == "on" and self.calibration != "tight":
@@ -144,8 +150,25 @@ class ObjectivePerturbation(Tabled):
             rule = f'must be None or "auto" with calibration="{self.calibration}"'
             raise ValueError(sentence("cut", rule, self.cut, "The printed algorithms know no cut."))
 
+    @property
+    def keeps_eps(self) -> bool:
+        return self.calibration == "tight"
+
+    def check(self, problem: Problem) -> None:
+        self._check_unit(problem)
+        if self.intervals == "on":
+            hessian.check(problem)
+        minimisation.check(self._minimised(problem, math.inf, 0.0), self.about.name)
+
+    def _check_unit(self, problem: Problem) -> None:
+        if problem.unit.person is not None and self.calibration != "tight":
+            remedy = "The printed algorithms protect single rows."
+            raise ValueError(sentence("calibration", 'must be "tight" with persons', self.calibration, remedy))
+        if problem.unit.person is not None and self.intervals == "on":
+            remedy = 'Rows of one person depend on each other: mechanism="score" with a delta shows how much.'
+            raise ValueError(sentence("intervals", 'must be "off" with persons', self.intervals, remedy))
+
     def plan(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> Plan:
-        """Fix ridge, noise, tolerance and the statement from public facts."""
         if problem.unit.person is not None and delta > 0:
             if self.noise == "gaussian":
                 remedy = 'Use noise="smaller": it is pure here, and no delta is used.'
@@ -153,50 +176,43 @@ class ObjectivePerturbation(Tabled):
             _noise_delta(eps, delta)  # refuses what is less than will be stated
             delta = 0.0  # no theorem covers Gaussian noise where a unit has several rows (unit.md, theorem 6)
         if self.intervals == "off":
-            return self._plan(problem, eps, delta)
+            return self._model(problem, eps, delta)
         hessian.check(problem)
         minimisation.check(problem, self.about.name)
         if delta > 0 and self.noise == "gaussian":
             remedy = 'Use noise="smaller", which is pure here, or mechanism="score", which is made for a delta.'
             raise ValueError(sentence("noise", "must be \"smaller\" with intervals='on'", self.noise, remedy))
         _noise_delta(eps, delta)  # refuses what is less than will be stated
-        return hessian.with_hessian(self._plan(problem, hessian.model_share(problem, eps), 0.0), eps)
+        return hessian.with_hessian(self._model(problem, hessian.model_share(problem, eps), 0.0), eps)
 
-    def _plan(self, problem: Problem, eps: float, delta: float) -> Plan:
+    def _model(self, problem: Problem, eps: float, delta: float) -> Plan:
+        """The plan of the coefficients."""
         self._check_unit(problem)
-        original, problem = problem.loss, self._cut(problem, eps, delta)
+        original, problem = problem.loss, self._minimised(problem, eps, delta)
         minimisation.check(problem, self.about.name)
         if delta > 0 and self.calibration != "tight":
             rule = f'must be 0 with calibration="{self.calibration}"'
             raise ValueError(sentence("delta", rule, delta, 'Use calibration="tight".'))
         for_noise, remainder = eps * (1 - _TOLERANCE_SHARE), _noise_delta(eps, delta)
         ridge, weights = self._ridge(problem, for_noise, remainder)
-        weighted = problem.weighted(weights)
-        if math.isinf(eps):
-            noise = LinearTerm(ridge, Law.NONE, 0.0, math.inf, "none: eps = inf")
-        elif delta > 0:
-            noise = linear_term.gaussian(problem, for_noise, remainder, ridge)
-        else:
-            noise = linear_term.PURE[self.calibration](weighted, for_noise, ridge)
-        noise = replace(noise, scale=noise.scale * minimisation.ROUNDED_UP)
-        share = self._tolerance(weighted, noise, eps)
-        stated = max(eps, noise.eps + _TOLERANCE_SHARE * eps)
-        longest = noise.longest(weighted.geometry, stated)
-        solved = replace(minimisation.minimisation(weighted, noise.ridge, longest, share), weights=weights)
-        if math.isfinite(eps):
+        weighted, finite = problem.weighted(weights), math.isfinite(eps)
+        term = linear_term(self.calibration, weighted, for_noise, remainder, ridge)
+        term = term._replace(scale=term.scale * minimisation.ROUNDED_UP)
+        # The tolerance as a share of one record's largest gradient.
+        share = minimisation.TOLERANCE if self.calibration == "tight" else _PRINTED_TOLERANCE
+        if finite:
+            noise = float(deviations(term.law, term.scale, weighted.geometry).mean())
+            lost = minimisation.share_beside_noise(weighted, term.ridge, noise, _TOLERANCE_SHARE * eps)
+            share = min(share, lost)
+        stated = max(eps, term.eps + _TOLERANCE_SHARE * eps)
+        longest = term.longest(weighted.geometry, stated)
+        solved = replace(minimisation.minimisation(weighted, term.ridge, longest, share), weights=weights)
+        if finite:
             solved = minimisation.paying(solved, problem.geometry.n_coefs, longest, eps, _TOLERANCE_SHARE)
             delta = delta or minimisation.MISSED
-        return Plan(self, problem, self._statement(problem, original, noise, solved, stated, delta), solved)
+        return Plan(self, problem, self._statement(problem, original, term, solved, stated, delta), solved)
 
-    def _tolerance(self, problem: Problem, noise: LinearTerm, eps: float) -> float:
-        """The tolerance as a share of one record's largest gradient."""
-        most = minimisation.TOLERANCE if self.calibration == "tight" else _PRINTED_TOLERANCE
-        if math.isinf(eps):
-            return most
-        deviation = float(noise.deviations(problem.geometry).mean())
-        return min(most, minimisation.share_beside_noise(problem, noise.ridge, deviation, _TOLERANCE_SHARE * eps))
-
-    def _cut(self, problem: Problem, eps: float, delta: float) -> Problem:
+    def _minimised(self, problem: Problem, eps: float, delta: float) -> Problem:
         """The problem with the loss that is minimised."""
         loss, numbers, cut = problem.loss, problem.loss.name == "squared", self.cut
         cuttable = numbers or loss.name == "logistic"
@@ -220,140 +236,133 @@ class ObjectivePerturbation(Tabled):
 
     def _ridge(self, problem: Problem, eps: float, delta: float) -> tuple[float, tuple[float, ...]]:
         """The ridge, and the weights of the coefficients that give each its own; () for one ridge for all."""
-        total = problem.reference_total
+        loss, geometry, total = problem.loss, problem.geometry, problem.reference_total
         assert problem.n_rows is not None
         assert total is not None
         if problem.l2 is not None:
             return problem.l2 * problem.n_rows, ()
-        geometry, records = problem.geometry, problem.neighbouring.records_changed
-        tight = math.isfinite(eps) and delta == 0 and self.calibration == "tight"
-        if tight and geometry.half_width is not None:
-            ridges = gauge_ridges(problem.loss, total, geometry, eps, records, self.coef_norm)
+        records, tight = problem.neighbouring.records_changed, self.calibration == "tight"
+        if math.isfinite(eps) and delta == 0 and tight and geometry.half_width is not None:
+            ridges = gauge_ridges(loss, total, geometry, eps, records, self.coef_norm)
             # The last coefficient keeps the weight 1: the intercept's constant stays as it is.
             return float(ridges[-1]), tuple(np.sqrt(ridges[-1] / ridges).tolist())
         size, norm = geometry.n_coefs, geometry.row_norm
-        return objective_ridge(problem.loss, total, size, eps, delta, norm, records, self.coef_norm), ()
+        return objective_ridge(loss, total, size, eps, delta, norm, records, self.coef_norm), ()
 
     def _statement(
-        self, problem: Problem, original: Loss, noise: LinearTerm, solved: Minimisation, eps: float, delta: float
+        self, problem: Problem, original: Loss, term: LinearTerm, solved: Minimisation, eps: float, delta: float
     ) -> PrivacyStatement:
-        law, weights = noise.law.in_the_objective(), np.asarray(solved.weights or 1.0)
-        deviations = noise.deviations(problem.geometry)
-        grid = minimisation.release_grid(float((deviations * weights**2).min()) / noise.ridge)
-        moved, spread = linear_term.moved(problem), 0.0
-        if noise.law is Law.GAUGE:
-            moved, spread = linear_term.moved_in_gauge(problem), math.sqrt(float(np.square(deviations).mean()))
-        block = Release((problem.geometry.n_coefs,), moved, law, noise.scale, grid, spread=spread)
+        weights = np.asarray(solved.weights or 1.0)
+        each = deviations(term.law, term.scale, problem.geometry)
+        grid = minimisation.release_grid(float((each * weights**2).min()) / term.ridge)
+        spread = math.sqrt(float(np.square(each).mean())) if term.law is Law.GAUGE else 0.0
+        shape, law = (problem.geometry.n_coefs,), term.law.in_the_objective()
+        ridge = f"R~ = {problem.geometry.row_norm:.6g}, Lam = {solved.ridge:.6g}"
+        if solved.weights:
+            kappa = problem.weighted(solved.weights).geometry.row_norm ** 2 / solved.ridge
+            least, largest = solved.ridges[0], solved.ridges[-1]
+            ridge = f"a ridge for each coefficient, {least:.6g} to {largest:.6g}, the last one Lam = {solved.ridge:.6g}"
+            ridge += f", kappa = {kappa:.6g}"
         missed = "; delta has 2^-64 for a linear term too long for the solver" if math.isfinite(eps) else ""
-        return self.promise(
-            problem,
-            eps,
-            delta,
-            Approx(eps, delta) if delta > 0 else Pure(eps),
-            {"coef": block},
-            f"{noise.named}; {_ridge_sentence(problem, solved)}; minimum within tau/Lam, "
-            f"tau = {solved.tolerance:.3g}; rounded, within T = {solved.offset * solved.lattice:.5g} in "
-            f"all coordinates together, paid by Laplace noise of scale {solved.tolerance_noise:.5g} on "
-            f"coef{' over its weights' if solved.weights else ''}{missed}"
-            f"{minimisation.instead(original, problem.loss)}",
-            _SOURCES[self.calibration],
-            assumptions=minimisation.assumptions(problem),
+        named = (
+            f"{term.named}; {ridge}; minimum within tau/Lam, tau = {solved.tolerance:.3g}; rounded, within "
+            f"T = {solved.offset * solved.lattice:.5g} in all coordinates together, paid by Laplace noise of scale "
+            f"{solved.tolerance_noise:.5g} on coef{' over its weights' if solved.weights else ''}{missed}"
+            f"{minimisation.instead(original, problem.loss)}"
         )
+        guarantee = Approx(eps, delta) if delta > 0 else Pure(eps)
+        coef = Release(shape, term.moved, law, term.scale, grid, spread=spread)
+        source, facts = _SOURCES[self.calibration], minimisation.assumptions(problem)
+        return self.promise(problem, eps, delta, guarantee, {"coef": coef}, named, source, assumptions=facts)
 
-    def _check_unit(self, problem: Problem) -> None:
-        """Refuse printed algorithms and intervals with persons."""
-        if problem.unit.person is not None and self.calibration != "tight":
-            remedy = "The printed algorithms protect single rows."
-            raise ValueError(sentence("calibration", 'must be "tight" with persons', self.calibration, remedy))
-        if problem.unit.person is not None and self.intervals == "on":
-            remedy = 'Rows of one person depend on each other: mechanism="score" with a delta shows how much.'
-            raise ValueError(sentence("intervals", 'must be "off" with persons', self.intervals, remedy))
+    def blocks(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> dict[str, Shape]:
+        coef: dict[str, Shape] = {"coef": (problem.geometry.n_coefs,)}
+        return coef if self.intervals == "off" else coef | hessian.blocks(problem, eps)
 
-    def check(self, problem: Problem) -> None:
-        """Refuse what no theorem here covers."""
-        self._check_unit(problem)
-        if self.intervals == "on":
-            hessian.check(problem)
-        minimisation.check(self._cut(problem, math.inf, 0.0), self.about.name)
+    def check_rows(self, rows: Rows, problem: Problem) -> None:
+        minimisation.check_count(rows, problem)
 
-    @property
-    def keeps_eps(self) -> bool:
-        """Whether noise is calibrated to the eps asked for: CM08 as printed costs more."""
-        return self.calibration == "tight"
+    def run(self, rows: Rows, plan: Plan, source: Source, track: Track = silent) -> dict[str, Vector]:
+        (released,) = self.run_many(rows, [plan], source, track)
+        return released
+
+    def run_many(
+        self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent
+    ) -> list[dict[str, Vector]]:
+        """Draw the linear terms, minimise all at once, add the noise that pays for the tolerance, round."""
+        minimisation.check_rows(rows, plans[0].problem)
+        linear = [_linear(plan, source) for plan in plans]
+        minima = minimisation.minimise_many(rows, plans, linear)
+        for term in linear:
+            term.fill(0.0)  # whoever knows it knows the minimum of the rows
+        return [self._release(rows, minimum, plan, source) for minimum, plan in zip(minima, plans, strict=True)]
+
+    def _release(self, rows: Rows, coef: Vector, plan: Plan, source: Source) -> dict[str, Vector]:
+        solved: Minimisation = plan.settings
+        if solved.noise_units:
+            coef = minimisation.noisy(coef, solved.lattice, source.laplace(solved.noise_units, len(coef)))
+        coef = coef * np.asarray(solved.weights or 1.0)
+        coef = minimisation.to_grid(coef, plan.statement.released["coef"].grid)
+        beside = hessian.released_hessian(rows, coef, plan, source) if self.intervals == "on" else {}
+        return {"coef": coef, **beside}
+
+    def solution(self, problem: Problem, eps: float) -> tuple[str, ...]:
+        return pull_words(problem, eps) if self.calibration == "tight" else ()
+
+    def aimed(self, problem: Problem, classes: Sequence[Any]) -> ObjectivePerturbation:
+        logistic = problem.loss.name == "logistic" and problem.unit.person is None
+        tight = self.calibration == "tight" and self.cut in (None, "auto")
+        return replace(self, intervals="on") if logistic and tight else self
 
     def noise_of(self, plan: Plan) -> float | None:
-        """Root mean square of the linear term, for a loss of slope 1: cuts differ between the laws."""
+        # For a loss of slope 1: cuts differ between the laws.
         deviation = plan.statement.released["coef"].deviation
         comparable = self.noise == "smaller" and self.intervals == "off"
         return deviation / plan.problem.loss.lipschitz if comparable else None
 
     def gradient_noise(self, plan: Plan) -> GradientNoise:
-        """The linear term, and where the slope is cut, which the sensitivity tells."""
+        # Where the slope is cut, the sensitivity tells.
         block, problem = plan.statement.released["coef"], plan.problem
         slope = block.sensitivity / problem.neighbouring.records_changed
         if block.law.family is not Law.GAUGE:
             slope /= problem.geometry.row_norm
         return GradientNoise(block.deviation, slope)
 
-    def aimed(self, problem: Problem, classes: Sequence[Any]) -> ObjectivePerturbation:
-        """With the Hessian and without a cut, where the loss is logistic and the calibration is not a printed one."""
-        logistic = problem.loss.name == "logistic" and problem.unit.person is None
-        tight = self.calibration == "tight" and self.cut in (None, "auto")
-        return replace(self, intervals="on") if logistic and tight else self
-
-    def equation_noise(self, plan: Plan) -> tuple[float, float] | None:
-        """The linear term's, in coordinates with a ridge each; and that on the cells of the Hessian."""
-        if self.intervals == "off":
-            return None
-        deviations = self._deviations(plan) / np.asarray(plan.settings.weights or 1.0)
-        cells = hessian.deviation(plan)
-        return math.sqrt(float(np.mean(deviations**2))), cells
-
-    def _deviations(self, plan: Plan) -> NDArray[np.float64]:
-        """Those of the linear term on each coordinate of the weighted problem."""
-        block = plan.statement.released["coef"]
-        solved: Minimisation = plan.settings
-        noise = LinearTerm(solved.ridge, block.law.family, block.scale, 0.0, "")
-        return noise.deviations(plan.problem.weighted(solved.weights).geometry)
-
-    def blocks(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> dict[str, Shape]:
-        """Return the coefficients, and the cells of the Hessian where there are any."""
-        coef: dict[str, Shape] = {"coef": (problem.geometry.n_coefs,)}
-        return coef if self.intervals == "off" else coef | hessian.blocks(problem, eps)
-
-    def solution(self, problem: Problem, eps: float) -> tuple[str, ...]:
-        """Return what becomes of the intercept of counts."""
-        return pull_words(problem, eps) if self.calibration == "tight" else ()
+    def profiles(self, plan: Plan) -> tuple[Profile, ...]:
+        """The profiles of theorem 3 and of the noise that pays for the tolerance; () where noise is not Gaussian."""
+        block, eps = plan.statement.released["coef"], plan.statement.eps
+        if not block.law.gaussian:
+            return ()
+        problem, loss, records = plan.problem, plan.problem.loss, plan.problem.neighbouring.records_changed
+        alone = objective_noise.privacy_loss(problem, plan.settings.ridge, records=1)
+        ratio = sensitivity.gradient(1, loss.lipschitz, problem.geometry.row_norm) / block.scale
+        of_term = objective_noise.gaussian_profile(ratio, eps, minimisation.MISSED, alone, records, loss.one_signed)
+        return of_term, pure_profile(_TOLERANCE_SHARE * eps)
 
     def lacks_intervals(self, plan: Plan) -> str:
-        """The coefficients alone do not say how curved the loss is."""
         if self.intervals == "on":
             return ""
         return f"the coefficients alone do not say how uncertain they are{instead(plan)}"
 
     def as_declared(self, problem: Problem, names: Collection[str]) -> bool:
-        """Where the Hessian is released too."""
         return self.intervals == "on"
 
-    def readings(
-        self, plan: Plan, parts: Sequence[Mapping[str, NDArray[np.float64]]], coefs: Sequence[NDArray[np.float64]]
-    ) -> list[Reading]:
-        """The stationarity of the objective at its released minimum, with the Hessian there."""
+    def equation_noise(self, plan: Plan) -> tuple[float, float] | None:
+        if self.intervals == "off":
+            return None
+        each = _deviations(plan) / np.asarray(plan.settings.weights or 1.0)  # in coordinates with a ridge each
+        return math.sqrt(float(np.mean(each**2))), hessian.deviation(plan)
+
+    def readings(self, plan: Plan, parts: Sequence[Mapping[str, Vector]], coefs: Sequence[Vector]) -> list[Reading]:
         planned = self.plan(plan.problem, plan.statement.eps, 0.0)  # ridge and tolerance follow from public facts
         if planned.statement.released != plan.statement.released:
             rule = "must be planned by this version of dplr to have intervals: it takes another ridge or noise"
             raise ValueError(sentence("mechanism", rule, plan.statement.version, "Fit again."))
-        deviations = self._deviations(planned)
-        return [
-            hessian.reading(replace(planned, statement=plan.statement), part, coef, deviations)
-            for part, coef in zip(parts, coefs, strict=True)
-        ]
+        each, stated = _deviations(planned), replace(planned, statement=plan.statement)
+        return [hessian.reading(stated, part, coef, each) for part, coef in zip(parts, coefs, strict=True)]
 
     def link(self, plan: Plan) -> Link:
-        """The link of the cut loss, and the logistic link where there are few rows.
-
-        The plan of a model file has the loss before it was cut: there the noise tells the cut.
-        """
+        """The link of the cut loss. The plan of a model file has the loss before: there the noise tells the cut."""
         loss = plan.problem.loss
         if loss.name == "soft_logistic":
             cut = loss.width
@@ -362,79 +371,6 @@ class ObjectivePerturbation(Tabled):
         else:
             return LOGIT
         return soft_link(cut, link_share(plan.problem.reference_total, plan.statement.eps, _HALFWAY))
-
-    def check_rows(self, rows: Rows, problem: Problem) -> None:
-        """Refuse more rows than the tolerance was planned for."""
-        minimisation.check_count(rows, problem)
-
-    def profiles(self, plan: Plan) -> tuple[Profile, ...]:
-        """The profiles of theorem 3 and of the noise that pays for the tolerance; () where noise is not Gaussian."""
-        block, eps = plan.statement.released["coef"], plan.statement.eps
-        if not block.law.gaussian:
-            return ()
-        problem, loss = plan.problem, plan.problem.loss
-        alone = linear_term.privacy_loss(problem, plan.settings.ridge, records=1)
-        ratio = linear_term.one_record(problem) / block.scale
-        records = problem.neighbouring.records_changed
-        return (
-            objective_noise.gaussian_profile(ratio, eps, minimisation.MISSED, alone, records, loss.one_signed),
-            pure_profile(_TOLERANCE_SHARE * eps),
-        )
-
-    def run(self, rows: Rows, plan: Plan, source: Source, track: Track = silent) -> dict[str, NDArray[np.float64]]:
-        (released,) = self.run_many(rows, [plan], source, track)
-        return released
-
-    def run_many(
-        self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent
-    ) -> list[dict[str, NDArray[np.float64]]]:
-        """Draw the linear terms, minimise all at once, add the noise that pays for the tolerance, round."""
-        minimisation.check_rows(rows, plans[0].problem)
-        linear = [self._linear(plan, source) for plan in plans]
-        minima = minimisation.minimise_many(rows, plans, linear)
-        for term in linear:
-            term.fill(0.0)  # whoever knows it knows the minimum of the rows
-        return [self._release(rows, minimum, plan, source) for minimum, plan in zip(minima, plans, strict=True)]
-
-    def _linear(self, plan: Plan, source: Source) -> NDArray[np.float64]:
-        """The linear term, rounded to its lattice: whole units that float64 holds exactly, up to the planned length."""
-        solved: Minimisation = plan.settings
-        block = plan.statement.released["coef"]
-        if not block.scale:
-            return np.zeros(block.shape)
-        scale, size = Fraction(block.scale) / Fraction(solved.unit), plan.problem.geometry.n_coefs
-        if block.law.family is Law.GAUGE:
-            geometry = plan.problem.weighted(solved.weights).geometry
-            units = source.in_body([scale * Fraction(half) for half in geometry.half_widths], geometry.groups)
-        elif block.law.family is Law.NORM_GAMMA:
-            units = source.norm_gamma(scale, size)
-        else:
-            units = source.normals(scale, size)
-        term = units.astype(np.float64) * solved.unit
-        units.fill(0)  # as `run` wipes the term
-        return term
-
-    def _release(
-        self, rows: Rows, minimum: NDArray[np.float64], plan: Plan, source: Source
-    ) -> dict[str, NDArray[np.float64]]:
-        solved: Minimisation = plan.settings
-        coef = minimum
-        if solved.noise_units:
-            coef = minimisation.noisy(minimum, solved.lattice, source.laplace(solved.noise_units, len(minimum)))
-        coef = coef * np.asarray(solved.weights or 1.0)
-        coef = minimisation.to_grid(coef, plan.statement.released["coef"].grid)
-        released = hessian.released_hessian(rows, coef, plan, source) if self.intervals == "on" else {}
-        return {"coef": coef, **released}
-
-
-def _ridge_sentence(problem: Problem, solved: Minimisation) -> str:
-    """Norm and ridge, as a statement says them."""
-    if not solved.weights:
-        return f"R~ = {problem.geometry.row_norm:.6g}, Lam = {solved.ridge:.6g}"
-    kappa = problem.weighted(solved.weights).geometry.row_norm ** 2 / solved.ridge
-    least, largest = solved.ridges if len(solved.ridges) > 1 else solved.ridges * 2
-    ridges = f"{least:.6g} to {largest:.6g}, the last one Lam = {solved.ridge:.6g}"
-    return f"a ridge for each coefficient, {ridges}, kappa = {kappa:.6g}"
 
 
 def _noise_delta(eps: float, delta: float) -> float:
@@ -447,8 +383,26 @@ def _noise_delta(eps: float, delta: float) -> float:
     return math.nextafter(delta - minimisation.MISSED, 0.0)
 
 
-_SOURCES = {
-    "tight": "Chaudhuri, Monteleoni and Sarwate 2011, Algorithm 2; dplr objective.md, theorems 1 to 7",
-    "cms11": "Chaudhuri, Monteleoni and Sarwate 2011, Algorithm 2 and theorem 9; dplr objective.md, section 6",
-    "cm08": "Chaudhuri and Monteleoni 2008, Algorithm 2; dplr objective.md, section 6",
-}
+def _deviations(plan: Plan) -> Vector:
+    """Those of the linear term on each coordinate of the weighted problem."""
+    block = plan.statement.released["coef"]
+    return deviations(block.law.family, block.scale, plan.problem.weighted(plan.settings.weights).geometry)
+
+
+def _linear(plan: Plan, source: Source) -> Vector:
+    """The linear term, rounded to its lattice: whole units that float64 holds exactly, up to the planned length."""
+    solved: Minimisation = plan.settings
+    block = plan.statement.released["coef"]
+    if not block.scale:
+        return np.zeros(block.shape)
+    scale, size = Fraction(block.scale) / Fraction(solved.unit), plan.problem.geometry.n_coefs
+    if block.law.family is Law.GAUGE:
+        geometry = plan.problem.weighted(solved.weights).geometry
+        units = source.in_body([scale * Fraction(half) for half in geometry.half_widths], geometry.groups)
+    elif block.law.family is Law.NORM_GAMMA:
+        units = source.norm_gamma(scale, size)
+    else:
+        units = source.normals(scale, size)
+    term = units.astype(np.float64) * solved.unit
+    units.fill(0)  # as `run_many` wipes the term
+    return term
