@@ -81,7 +81,7 @@ def test_its_plan_is_the_statement_of_its_fit_and_a_ledger_takes_it(toy, tmp_pat
 
 def changed(path, *pairs):
     """The refusal of a model file in which some text is another, its hash made anew."""
-    from dplr.model_file.file import _FILE, _decode
+    from dplr.model_file.file import _FILE, decoded
     from dplr.model_file.strict_json import parse
 
     text = path.read_text()
@@ -89,7 +89,7 @@ def changed(path, *pairs):
         assert old in text
         text = text.replace(old, new)
     with pytest.raises(dplr.model_file.ModelFileError) as refused:
-        _decode(_FILE.text(parse(text.encode())["model"]))
+        decoded(_FILE.text(parse(text.encode())["model"]))
     return str(refused.value)
 
 

@@ -15,7 +15,7 @@ from dplr.mechanisms.perturbation import minimisation
 from dplr.mechanisms.perturbation.minimisation import noisy, to_grid
 from dplr.mechanisms.perturbation.noise import linear_term as planned_term
 from dplr.model_file import encode_model
-from dplr.model_file.file import _FILE, _decode
+from dplr.model_file.file import _FILE, decoded
 from dplr.model_file.strict_json import parse
 from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
@@ -295,7 +295,7 @@ def read_as_before(mechanism):
     est = dplr.fit(COLUMN, COLUMN[:, 0] > 0, eps=1.0, mechanism=mechanism, bounds=dplr.Bounds([(-1, 1)]))
     text = encode_model(est).decode()
     assert '"arithmetic": "integer"' in text
-    return _decode(_FILE.text(parse(text.replace('"integer"', '"real-arithmetic"').encode())["model"]))
+    return decoded(_FILE.text(parse(text.replace('"integer"', '"real-arithmetic"').encode())["model"]))
 
 
 @pytest.mark.parametrize("mechanism", ["output", "objective"])
