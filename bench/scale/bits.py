@@ -30,8 +30,7 @@ from pyarrow import parquet
 import dplr
 from bench.scale.written import write_rows
 from dplr.mechanisms.perturbation import minimisation
-from dplr.rows import ArrayRows
-from dplr.rows.streams import StreamedRows
+from dplr.rows import Rows
 
 ROOT = Path(__file__).parents[2]
 PAGE, RESULTS = ROOT / "docs" / "use" / "scale.md", ROOT / "bench" / "results" / "bits.csv"
@@ -160,16 +159,13 @@ class Told:
     def __init__(self) -> None:
         self.sums: list[bytes] = []
         self.released: list[Any] = []  # coefficients in steps of their grid
-        self._depth = 0
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
         """Note all of it while this is entered."""
         with contextlib.ExitStack() as restored:
-            for kind, name in itertools.product((ArrayRows, StreamedRows), ("total", "totals")):
-                before = getattr(kind, name)
-                setattr(kind, name, self._noting(before))
-                restored.callback(setattr, kind, name, before)
+            restored.callback(setattr, Rows, "total", Rows.total)
+            Rows.total = self._noting(Rows.total)  # type: ignore[method-assign]
             rounded = minimisation.to_grid
             minimisation.to_grid = self._rounding(rounded)
             restored.callback(setattr, minimisation, "to_grid", rounded)
@@ -177,15 +173,10 @@ class Told:
 
     def _noting(self, method: Any) -> Any:
         def call(*given: Any, **named: Any) -> Any:
-            self._depth += 1  # rows of parts ask rows in memory: their answers are noted once
-            try:
-                found = method(*given, **named)
-            finally:
-                self._depth -= 1
-            for total in () if self._depth else found if isinstance(found, list) else [found]:
-                if hasattr(total, "exponent"):
-                    self.sums.append(total.hi.tobytes() + total.lo.tobytes() + str(total.exponent).encode())
-            return found
+            total = method(*given, **named)
+            if hasattr(total, "exponent"):
+                self.sums.append(total.hi.tobytes() + total.lo.tobytes() + str(total.exponent).encode())
+            return total
 
         return call
 

@@ -170,9 +170,12 @@ def test_a_hundred_models_against_a_loop(slower_than, quick, n, d, floor):
     """The reference is one model of the loop; it stands for a hundred."""
     rows, X, y, coef = case(n, d, quick)
     _, one = against(rows, X, y, coef, closed_form)
-    queries = [query_of(d)]
     coefs = on_coef_grid(np.linspace(0.1, 3, 100)[:, None] * coef)
-    slower_than(lambda: rows.totals(queries, [coefs]), one, 100 / floor)
+    kernel, query, (hi, lo) = rows.clipped_sums.kernel, query_of(d), np.zeros((2, *coefs.shape), np.int64)
+    points, units = coefs * 2.0**20, np.full(100, query.per_unit)
+    loss, clips = query.loss, query.clip * units
+    together = (loss.name, loss.width, points, clips, units, 0, n, None, hi, lo)
+    slower_than(lambda: kernel.add_many(*together), one, 100 / floor)
 
 
 @widest_only

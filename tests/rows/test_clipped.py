@@ -20,6 +20,7 @@ from dplr.rows import ArrayRows, chosen
 from dplr.rows.exact import ClippedGradient, clipped_rows, on_coef_grid
 from loops import loop
 from made_rows import make_data, make_prep
+from many_models import sum_of_many
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -43,7 +44,7 @@ def point(prep, scale=3.0, seed=7):
 
 
 def integers(total):
-    return [int(k) for k in total.integers(total.exponent)]
+    return total.integers(total.exponent).tolist()
 
 
 def case(kind, d, loss, n=131, **options):
@@ -74,11 +75,10 @@ def test_many_models_at_once_equal_one_after_another_in_every_bit(path, kind, lo
     clips = np.geomspace(0.01, 4, models)
     coefs = [np.array([point(prep, seed=seed + 100 * k) for k in range(1 + seed % 3)]) for seed in range(models)]
     rows = ArrayRows(X, y, prep)
-    together = rows.totals([query_of(prep, loss, clip) for clip in clips], coefs)
-    for total, clip, points in zip(together, clips, coefs, strict=True):
-        for k, coef in enumerate(points):
-            alone = rows.total(query_of(prep, loss, clip), coef)
-            assert (total.integers(total.exponent)[k].tolist(), total.exponent) == (integers(alone), alone.exponent)
+    queries = [query_of(prep, loss, clip) for clip, points in zip(clips, coefs, strict=True) for _ in points]
+    points = np.concatenate(coefs)
+    for row, query, coef in zip(integers(sum_of_many(rows, queries, points)), queries, points, strict=True):
+        assert row == integers(rows.total(query, coef))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -127,13 +127,12 @@ def test_what_fresh_memory_holds_does_not_matter(path, kind, d, monkeypatch):
         return memory
 
     monkeypatch.setattr(np, "empty", spoiled)
-    monkeypatch.setattr("dplr.rows.clipped_sums._MOST_KEPT_BYTES", 0)
+    monkeypatch.setattr("dplr.rows.array._MOST_KEPT_BYTES", 0)
     rows, query, points = ArrayRows(X, y, prep), query_of(prep, LOGISTIC), np.tile(point(prep), (33, 1))
     for kept in ((), (False,), (False, True)):
         for chosen_ones in kept:
             rows.clipped_sums.kernel.keep(chosen=chosen_ones)
-        (total,) = rows.totals([query], [points])
-        assert total.integers(total.exponent).tolist() == [expected] * 33
+        assert integers(sum_of_many(rows, [query] * 33, points)) == [expected] * 33
         assert integers(rows.total(query, point(prep))) == expected
         assert integers(rows.total(query, point(prep), chosen(np.arange(len(y))))) == expected
 
@@ -149,28 +148,26 @@ def test_order_layout_and_kind_of_array_change_no_bit(path, kind):
         (X, y), (np.asfortranarray(X), y), (wide[:, ::2], y), (X[order], y[order]), (X[::-1], y[::-1]),
         (pd.DataFrame(X), y), (X, y.astype(np.int64)), (X.astype(">f8"), y), (X, pickle.loads(pickle.dumps(y))),
     ]:  # fmt: skip
-        rows = ArrayRows(other, target, prep)
-        assert integers(rows.total(query_of(prep, LOGISTIC), point(prep))) == expected
-        (total,) = rows.totals([query_of(prep, LOGISTIC)], [np.tile(point(prep), (2, 1))])
-        assert total.integers(total.exponent).tolist() == [expected, expected]
+        rows, query = ArrayRows(other, target, prep), query_of(prep, LOGISTIC)
+        assert integers(rows.total(query, point(prep))) == expected
+        assert integers(sum_of_many(rows, [query] * 2, np.tile(point(prep), (2, 1)))) == [expected, expected]
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 @loop("kind", KINDS)
 @loop("d", [1, 4, 7, 8, 9, 16, 31, 33, 105])
 def test_rows_that_are_kept_on_the_grid_change_no_bit(path, kind, loss, d, monkeypatch):
-    monkeypatch.setattr("dplr.rows.clipped_sums._MOST_KEPT_BYTES", 0)  # only where this test says so
+    monkeypatch.setattr("dplr.rows.array._MOST_KEPT_BYTES", 0)  # only where this test says so
     X, y, prep = case(kind, d, loss)
     X[5] *= 3.0  # outside, and clamped or projected
     query, models = query_of(prep, loss), np.array([point(prep, seed=seed) for seed in range(35)])
     some = chosen(np.random.default_rng(1).integers(len(y), size=50))
 
     def sums(rows):
-        together = rows.totals([query], [models])[0]
         return [
             integers(rows.total(query, point(prep))),
             integers(rows.total(query, point(prep), some)),
-            together.integers(together.exponent).tolist(),
+            integers(sum_of_many(rows, [query] * 35, models)),
         ]
 
     rows = ArrayRows(X, y, prep)
@@ -190,7 +187,7 @@ def test_rows_are_kept_when_passes_have_paid_for_it_and_memory_allows(monkeypatc
     for most_bytes, bounds, passes, options in [
         (2**20, prep, 8, ()), (2**20, box, 2, ()), (2**20, prep, 1, (chosen(np.arange(len(y))),)), (10, prep, None, ()),
     ]:  # fmt: skip
-        monkeypatch.setattr("dplr.rows.clipped_sums._MOST_KEPT_BYTES", most_bytes)
+        monkeypatch.setattr("dplr.rows.array._MOST_KEPT_BYTES", most_bytes)
         rows, query = ArrayRows(X, y, bounds), query_of(bounds, LOGISTIC)
         kept = []
         for _ in range(12):
@@ -272,9 +269,8 @@ def test_rows_that_are_not_finite_and_unknown_labels_are_refused_and_count_as_ze
     total = rows.sum(query_of(prep, LOGISTIC), point(prep))
     assert (total.faults.non_finite_rows, total.faults.unknown_labels) == (1, 1)
     assert integers(total) == good
-    for call in (rows.total, lambda query, coef: rows.totals([query], [coef[np.newaxis]])):
-        with pytest.raises(ValueError, match="must be finite"):
-            call(query_of(prep, LOGISTIC), point(prep))
+    with pytest.raises(ValueError, match="must be finite"):
+        rows.total(query_of(prep, LOGISTIC), point(prep))
 
 
 def test_sums_beyond_64_bits_are_exact(path):

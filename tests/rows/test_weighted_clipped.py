@@ -22,6 +22,7 @@ from dplr.rows.scores_at import ScoreMoments, meat_moments
 from dplr.rows.weights import multipliers
 from loops import loop
 from made_rows import make_data, make_prep
+from many_models import sum_of_many
 from row_weights import drawn_weights, of_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -58,15 +59,15 @@ def case(kind, d, loss, n=131):
 @loop("kind", KINDS)
 @loop("d", [1, 3, 8, 13, 33, 105])
 def test_weighted_sums_equal_the_numpy_twin_in_every_bit(path, kind, loss, d, monkeypatch):
-    monkeypatch.setattr("dplr.rows.clipped_sums._MOST_KEPT_BYTES", 0)  # only where this test says so
+    monkeypatch.setattr("dplr.rows.array._MOST_KEPT_BYTES", 0)  # only where this test says so
     X, y, prep, weights, models, clip, index = sample(kind, d, loss)
     query, expected = query_of(prep, loss, clip), sums_of_the_twin(kind, loss, d)
     rows = ArrayRows(X, y, prep, weights=of_rows(weights))
     for kept in ((), (False,), (True,)):
         for chosen_ones in kept:
             rows.clipped_sums.kernel.keep(chosen=chosen_ones)
-        (together,) = rows.totals([query], [models])
-        (three,) = rows.totals([query], [models[:3]])
+        together = sum_of_many(rows, [query] * 35, models)
+        three = sum_of_many(rows, [query] * 3, models[:3])
         assert integers(rows.total(query, models[0])) == expected[0]
         assert integers(rows.total(query, models[0], chosen(index))) == expected[1]
         assert [integers(together)[0], integers(together)[34]] == expected[::2]
@@ -122,8 +123,7 @@ def test_layouts_orders_selections_and_tables_hold_the_same_weighted_rows(path, 
     ]:  # fmt: skip
         rows = ArrayRows(other, target, prep, weights=of_rows(factors))
         assert integers(rows.total(query, point(prep))) == expected
-        (total,) = rows.totals([query], [np.tile(point(prep), (2, 1))])
-        assert integers(total) == [expected, expected]
+        assert integers(sum_of_many(rows, [query] * 2, np.tile(point(prep), (2, 1)))) == [expected, expected]
     for layout in (X.astype(np.float64), pd.DataFrame(X), X.astype(">f8")):
         rows = ArrayRows(layout, y, prep, weights=of_rows(weights))
         for selection, part in ((every(3), slice(None, None, 3)), (chosen([5, 5, 0, 99]), [5, 5, 0, 99])):

@@ -36,9 +36,9 @@ from dplr.privacy.unit import Unit
 from dplr.problem.losses import SQUARED
 from dplr.rows import RowWeights, Target, as_array, as_table, as_target, row_weights
 from dplr.rows.streams import one_pass
-from dplr.rows.streams.parts import row_count_error
+from dplr.rows.streams.parts import RemotePass, row_count_error
 from dplr.rows.streams.recipe import Weighing
-from dplr.rows.streams.tally import Tally
+from dplr.rows.weights import Tally
 
 # The reference for the number of cells where the number of records is private and none was declared.
 _REFERENCE = 1000
@@ -371,7 +371,7 @@ def _counted_stream(streamed: Streamed, scorer: Scoring, grid: Grid, sums: int) 
         tally = Tally(streamed.units)
         weighing = replace(weighing, tally=tally)
     job = OutcomePass(scorer, grid, sums, str(streamed.target), weighing)
-    outcomes = one_pass(streamed.stream.parts, job)
+    outcomes = one_pass(streamed.stream.parts, job) or Outcomes.none(grid, sums)
     if outcomes.rows != streamed.count:
         raise row_count_error("all parts", streamed.count, outcomes.rows)
     if tally is not None:
@@ -387,7 +387,7 @@ def _batch(scorer: Scoring, grid: Grid, rows: Any, y: Target, weights: Any, at: 
 
 
 @dataclass(frozen=True, eq=False)
-class OutcomePass:
+class OutcomePass(RemotePass[Outcomes]):
     """A pass over streamed rows that counts outcomes."""
 
     scorer: Scoring
@@ -396,12 +396,8 @@ class OutcomePass:
     target: str
     weighing: Weighing | None
 
-    def zero(self) -> Outcomes:
-        """No rows."""
-        return Outcomes.none(self.grid, self.sums)
-
-    def accumulate(self, state: Outcomes, batch: Any) -> Outcomes:
-        """The sums with those of one more batch."""
+    def partial(self, batch: Any) -> Outcomes:
+        """The sums of one batch."""
         table = as_table(batch)
         assert table is not None
         weighing = self.weighing
@@ -410,7 +406,7 @@ class OutcomePass:
         y = as_target(table.column(places[0], slice(None)).to_native())
         weights = None if weighing is None else weighing.of(table, None).of_rows
         rows = table.without(places).native
-        return state + _batch(self.scorer, self.grid, rows, y, weights, slice(None))
+        return _batch(self.scorer, self.grid, rows, y, weights, slice(None))
 
     def merge(self, first: Outcomes, second: Outcomes) -> Outcomes:
         """The sums of both."""

@@ -22,10 +22,10 @@ from dplr.problem.plan import Plan
 from dplr.rows import FROM_DATA, BoundsNotice, FaultyRows, LabelRule, Labels, PersonCounts, Rows, Target, as_table
 from dplr.rows.persons import row_weights
 from dplr.rows.streams import Recipe, StreamedRows, StreamSource, Weighing, one_pass
-from dplr.rows.streams.passes import CountPass, PersonPass, Persons
+from dplr.rows.streams.passes import CountPass, PersonPass
 from dplr.rows.streams.rows import no_bar
 from dplr.rows.streams.source import Stream, as_stream, lasting
-from dplr.rows.streams.tally import Tally
+from dplr.rows.weights import Tally
 
 _FROM_ONE = "each row of the query comes from one record alone"
 
@@ -126,7 +126,7 @@ def count_rows(stream: Stream) -> int:
         table = as_table(parts.empty)
         assert table is not None
         rows = parts.rows
-        stream.count = one_pass(parts.chosen(table.columns[:1]), CountPass()) if rows is None else rows
+        stream.count = (one_pass(parts.chosen(table.columns[:1]), CountPass()) or 0) if rows is None else rows
     return _at_least_one(stream.count)
 
 
@@ -145,8 +145,7 @@ def count_persons(stream: Stream, person: str) -> tuple[int, PersonCounts]:
     _refuse_far_ids(stream, person)
     if person not in stream.persons or not lasting(stream.parts):
         job = PersonPass(person)
-        persons: Persons = one_pass(stream.parts.chosen((person,)), job)
-        stream.persons[person] = job.result(persons)
+        stream.persons[person] = job.result(one_pass(stream.parts.chosen((person,)), job))
     count, counts = stream.persons[person]
     return _at_least_one(count), counts
 

@@ -18,7 +18,7 @@ from dplr.rows.streams import one_pass
 from dplr.rows.streams.histograms import HistogramPass, Histograms, added
 from dplr.rows.streams.recipe import Weighing
 from dplr.rows.streams.source import Stream
-from dplr.rows.streams.tally import Tally
+from dplr.rows.weights import Tally
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -76,7 +76,7 @@ class PrivateRows:
             tally = None if counts is None else Tally(len(counts))
             job = replace(job, weighing=Weighing(unit, self.data.weight_column, counts, tally))
         columns = [name for name in (*job.numbers, *job.texts, unit.person, self.data.weight_column) if name]
-        histograms = one_pass(self.stream.parts.chosen(columns), job)
+        histograms = one_pass(self.stream.parts.chosen(columns), job) or job.zero()
         if tally is not None:
             tally.check()
         return histograms

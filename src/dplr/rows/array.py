@@ -13,15 +13,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr._core import CHUNK_ROWS, LossRows, gradients_of_many
+from dplr._core import CHUNK_ROWS, ClippedRows, LossRows, gradients_of_many
 from dplr._kit.validation import sentence
 from dplr.bounds.scaling import Prep
 from dplr.problem.losses import Loss
 from dplr.rows import threads as _pool
 from dplr.rows.base import Rows
-from dplr.rows.clipped_sums import ClippedSums
-from dplr.rows.exact import Allocate, ClippedGradient, Integers, Total, Vector, clipped_rows, kernel_of
-from dplr.rows.faults import BoundsNotice, refuse
+from dplr.rows.exact import Allocate, ClippedGradient, Faults, Integers, Total, Vector, clipped_rows, kernel_of
+from dplr.rows.faults import BoundsNotice
 from dplr.rows.losses import LossGradient, native_rows
 from dplr.rows.tables.encoder import Encoder
 from dplr.rows.tables.table import Target, as_table
@@ -30,6 +29,15 @@ from dplr.solvers import sample_step
 
 # Rows of one kernel call; and where nothing must be converted: an interrupt waits for its end.
 _BLOCK_ROWS, _KERNEL_ROWS = 8192, 2**20
+# Work per entry, in multiplications: a gradient reads a row and writes nothing.
+_PRODUCTS_AN_ENTRY = 8
+# Keep a rounded copy of the rows after this many passes; by then the copy has paid for itself. It pays sooner where
+# rows must also be bounded or converted, or are read one at a time. It is half as large as rows of float64, and never
+# larger than this.
+_PASSES_IN_PLACE, _PASSES_BOUNDED, _PASSES_CHOSEN = 8, 2, 1
+_MOST_KEPT_BYTES = 2**28
+# A sum over fewer rows than this is never worth a second thread.
+_FEW_ROWS = 4096
 # For up to this many models, one pass per model is quicker than one pass for all of them.
 _FEW_MODELS = 10
 
@@ -140,7 +148,7 @@ class ArrayRows(Rows):
         whole. Sums in float64 merge in the order of rows. Clipped gradients share facts that earlier passes cached.
         """
         if isinstance(query, ClippedGradient) and self._block_rows is None and rows.step == 1:
-            return self.clipped_sums.of_one(query, coef, rows.indices)
+            return self.clipped_sums.total(query, coef, rows.indices)
         n = -(-len(self) // rows.step) if rows.indices is None else len(rows.indices)
         parts = 1 if query.by_person else self._parts(query, n)  # all threads would write into one array
         if not isinstance(query, LossGradient):
@@ -176,11 +184,6 @@ class ArrayRows(Rows):
         q = shape[-1] if len(shape) > 1 else 1
         products = float(n) * max(q, query.d) * (q + 16)  # packing costs 16 products
         return min(_pool.threads_for(products, self._threads), max(1, n // (self._block_rows or _BLOCK_ROWS)))
-
-    def totals(self, queries: Sequence[ClippedGradient], coefs: Sequence[Vector]) -> list[Total]:
-        totals = self.clipped_sums.of_many(queries, coefs)
-        refuse(totals[0].faults)
-        return totals
 
     @functools.cached_property
     def clipped_sums(self) -> ClippedSums:
@@ -219,6 +222,45 @@ class ArrayRows(Rows):
             query = LossGradient(loss, self.geometry.d, self.geometry.intercept > 0)
             return np.array([self.sum(query, coef).gradient for coef in coefs])
         return gradients_of_many(self._all_rows, kernel_of(loss), loss.width, coefs)
+
+
+class ClippedSums:
+    """Sums that share facts about the rows, such as their norms, and a copy on the grid.
+
+    Attributes
+    ----------
+    kernel : the rows as kernels take them, with facts that passes share.
+    """
+
+    def __init__(self, kernel: ClippedRows, n: int, d: int, threads: int | None) -> None:
+        self.kernel, self._n, self._d, self._threads, self._reads = kernel, n, d, threads, 0
+        non_finite, unknown = self.kernel.faults.tolist()
+        self._faults = Faults(self._n, non_finite, unknown, (0,) * (self._d + 1))
+
+    def total(self, query: ClippedGradient, coef: Vector, index: Integers | None = None) -> Total:
+        """The sum at a point (q,), over all rows or those that `index` names; faults are those of all rows."""
+        n = self._n if index is None else len(index)
+        self._keep(n, index is not None)
+
+        def work(span: tuple[int, int]) -> Total:
+            hi, lo = np.zeros(query.shape, np.int64), np.zeros(query.shape, np.int64)
+            query.add_rows(self.kernel, coef, hi, lo, span, index)
+            return Total(hi, lo, query.exponent, self._faults)
+
+        products = float(n) * self._d * _PRODUCTS_AN_ENTRY
+        parts = 1 if n < _FEW_ROWS else _pool.threads_for(products, self._threads)
+        totals = _pool.run(work, [(0, n)] if parts == 1 else _pool.spans(n, parts))
+        return totals[0] if parts == 1 else replace(functools.reduce(operator.add, totals), faults=self._faults)
+
+    def _keep(self, n: int, is_subset: bool) -> None:
+        """Count what is read, and keep the rows on the grid where that saves more than it costs."""
+        kernel = self.kernel
+        if kernel.is_kept(chosen=is_subset):
+            return
+        self._reads += n
+        passes = _PASSES_CHOSEN if is_subset else _PASSES_IN_PLACE if kernel.in_place else _PASSES_BOUNDED
+        if self._reads > passes * self._n and kernel.kept_bytes <= _MOST_KEPT_BYTES:
+            kernel.keep(chosen=is_subset)
 
 
 def _marked(total: Any, marks: tuple[int, ...]) -> Any:

@@ -18,7 +18,7 @@ from dplr._core import CalledSums, LossRows, NativeSums
 from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import Loss
-from dplr.rows.exact import ClippedGradient, ExactQuery, Faults, Integers, Total, Vector, kernel_of
+from dplr.rows.exact import ExactQuery, Faults, Integers, Total, Vector, kernel_of
 from dplr.rows.faults import BoundsNotice, refuse, warn_outside
 from dplr.rows.losses import FineGradient, LossGradient, LossGradientHessian, RealTotal
 from dplr.rows.weights import ALL, Selection, every
@@ -69,10 +69,8 @@ class Rows(ABC):
     def total(self, query: Any, coef: Any = None, rows: Selection = ALL) -> Any:
         """Sum the query over the selected rows, at `coef` (q,) where the query needs a point.
 
-        Raises
-        ------
-        ValueError
-            A selected row holds a NaN or an infinity, or an undeclared label; or rows changed since they were counted.
+        Raises ValueError where a selected row holds a NaN or an infinity, or an undeclared label; or where rows changed
+        since they were counted.
         """
         total = self.sum(query, coef, rows)
         refuse(total.faults, self.not_finite)
@@ -86,10 +84,6 @@ class Rows(ABC):
     @abstractmethod
     def sum(self, query: Any, coef: Any = None, rows: Selection = ALL) -> Any:
         """Sum the query over the selected rows; faults are left to the caller."""
-
-    @abstractmethod
-    def totals(self, queries: Sequence[ClippedGradient], coefs: Sequence[Vector]) -> list[Total]:
-        """Sum clipped gradients of one loss over all rows, each query at its points (k, q): totals of that shape."""
 
     @abstractmethod
     def not_finite(self) -> Mapping[str, int]:
@@ -143,42 +137,18 @@ class Rows(ABC):
         """
 
     def minimise(self, objective: Objective, tau: float, cap: int) -> tuple[Vector, float]:
-        """Minimise over all rows to a certified distance of at most tau / ridge, as `solvers` do.
+        """Coefficients (q,) at a certified distance of at most tau / ridge from the minimum over all rows.
 
-        Returns
-        -------
-        coef : (q,)
-        bound : the ridge times a certified bound on the distance. Depends on the data: never release it.
-
-        Raises
-        ------
-        ValueError
-            A row holds a NaN or an infinity, or an undeclared label.
-        NotCertified
-            `cap` passes over the rows were not enough.
+        Beside them the ridge times a certified bound on the distance, which depends on the data: never release it.
+        Raises NotCertified where `cap` passes over the rows were not enough, and ValueError for faulty rows.
         """
         minimum = _minimum(self, objective, tau, cap)
         return minimum.coef, minimum.bound
 
     def minimise_many(self, objectives: Sequence[Objective], tau: float, cap: int) -> tuple[Vector, Vector]:
-        """Minimise objectives of one loss that differ in ridge, center and linear term: see `solvers.newton_many`.
+        """As `minimise`, of objectives of one loss that differ in ridge, center and linear term: `solvers.newton_many`.
 
-        Parameters
-        ----------
-        objectives : for example one per draw of an objective perturbation.
-        tau, cap : for each of them, as in `minimise`.
-
-        Returns
-        -------
-        coefs : (len(objectives), q)
-        bounds : the ridges times certified bounds on the distances. Depend on the data: never release them.
-
-        Raises
-        ------
-        ValueError
-            A row holds a NaN or an infinity, or an undeclared label; or the losses differ.
-        NotCertified
-            `cap` passes over the rows were not enough for one of them.
+        Returns coefficients (len(objectives), q) and their bounds.
         """
         loss, n, d = objectives[0].loss, self.units, self.geometry.d
         if any(objective.loss != loss for objective in objectives):

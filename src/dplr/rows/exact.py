@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -83,15 +83,6 @@ class Total:
 def normalised(hi: Integers, lo: Integers, exponent: int, faults: Faults) -> Total:
     """Carry from the low limb, so that equal sums are equal bits."""
     return Total(hi + (lo >> _LIMB), lo & (2**_LIMB - 1), exponent, faults)
-
-
-def stack(totals: Sequence[Total]) -> Total:
-    """Totals of one query at several points as the rows of one."""
-    first = totals[0]
-    if len(totals) == 1:
-        return Total(first.hi[np.newaxis], first.lo[np.newaxis], first.exponent, first.faults)
-    hi, lo = np.array([total.hi for total in totals]), np.array([total.lo for total in totals])
-    return Total(hi, lo, first.exponent, first.faults)
 
 
 class Counted:
@@ -309,8 +300,8 @@ class ClippedGradient(ExactQuery):
 
     def add_rows(self, rows: ClippedRows, coef: Vector, hi: Integers, lo: Integers, span: Any, index: Any) -> None:
         """Add the clipped gradients of the rows of a span, or of those that these entries of `index` name."""
-        unit = self.per_unit
-        rows.add(kernel_of(self.loss), self.loss.width, coef * GRID, self.clip * unit, unit, *span, index, hi, lo)
+        kernel, width, unit, (start, end) = kernel_of(self.loss), self.loss.width, self.per_unit, span
+        rows.add(kernel, width, coef * GRID, self.clip * unit, unit, start, end, index, hi, lo)
 
     def residuals(self, rows: ClippedRows, coef: Vector, n: int, out: Partial | None = None) -> Integers:
         """The residuals of n rows at `coef` (q,), in units; their gradients are added to `out`, if it is there."""

@@ -75,7 +75,7 @@ def other_values(y: Target, labels: Labels) -> Counter[str]:
 
 @dataclass(slots=True)
 class BoundsNotice:
-    """Whether the data holder was warned of values outside the bounds: there is one warning for all rows of a fit."""
+    """Whether the data holder was warned of values outside the bounds: once for all rows of a fit."""
 
     already: bool = False
 

@@ -31,7 +31,7 @@ from dplr.rows.exact import (
     normalised,
     row_map,
 )
-from dplr.rows.weights import BITS, RowWeights, Weights
+from dplr.rows.weights import BITS, RowWeights, Tally, Weights
 from dplr.rows.weights import multipliers as roots_of
 
 # Multipliers of the Gram kernel in 1.0, as a power of two.
@@ -326,7 +326,7 @@ class PersonScores(ExactQuery):
         self.query = query
         self.d = query.d
         self._sums = np.zeros((persons, query.d + query.intercept), np.int64)
-        self._shares = np.zeros(persons, np.int64)  # of the rows that were read, in units of 2^-30
+        self._tally = Tally(persons)
         self._lock = threading.Lock()  # parts of a stream may be read at once
 
     def add_block(
@@ -345,8 +345,8 @@ class PersonScores(ExactQuery):
             residuals = self.query.gradient.residuals(rows, coef, n)
             shares = (owned.of_rows * 2.0**BITS).astype(np.int64)
             factors = np.sign(residuals) * (np.abs(residuals) * shares >> (BITS - _FINER))
+            self._tally.add(owned)
             with self._lock:
-                np.add.at(self._shares, owned.persons, shares)
                 rows.add_to_persons(factors, np.ascontiguousarray(owned.persons), 0, n, self._sums)
             out.count(rows, n)
 
@@ -355,8 +355,7 @@ class PersonScores(ExactQuery):
 
         Raises RuntimeError where the rows of a person weigh more than 1: they are not those that were counted.
         """
-        if np.any(self._shares > 2**BITS):
-            raise RuntimeError("rows of X changed while they were read: a person has more than were counted")
+        self._tally.check()
         size = self._sums.shape[1]
         hi, lo = np.zeros((2, size, size), np.int64)
         bits = self.query.one.bit_length() - 1 + _FINER

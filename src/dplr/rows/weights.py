@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,6 +67,32 @@ class RowWeights:
         is_kept[persons] = 1
         numbers = np.cumsum(is_kept) - 1
         return RowWeights(self.of_rows[rows], numbers[persons], int(is_kept.sum()))
+
+
+class Tally:
+    """The weights of persons in the rows that one pass reads, in whole units of 2^-30: no more than 1 for each.
+
+    Rows weigh what an earlier pass counted. A query may give other rows since, of which a person may have more; then a
+    sum would hold that person more than once.
+    """
+
+    def __init__(self, persons: int) -> None:
+        self._shares = np.zeros(persons, np.int64)
+        self._lock = threading.Lock()  # parts of a stream may be read at once
+
+    def begin(self) -> None:
+        self._shares[:] = 0
+
+    def add(self, weights: RowWeights) -> None:
+        assert weights.persons is not None
+        shares = (weights.of_rows * 2.0**BITS).astype(np.int64)
+        with self._lock:
+            np.add.at(self._shares, weights.persons, shares)
+
+    def check(self) -> None:
+        """Raise RuntimeError where the rows of a person weigh more than 1: they are not those that were counted."""
+        if np.any(self._shares > 2**BITS):
+            raise RuntimeError("rows of X changed while they were read: a person has more than were counted")
 
 
 def multipliers(weights: Vector) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ import pytest
 import dplr
 from dplr.rows.streams import LocalParts
 from dplr.rows.streams.answers import WorkerFault
-from dplr.rows.streams.parts import one_pass
+from dplr.rows.streams.parts import Pass, one_pass
 from dplr.rows.streams.passes import CountPass
 from streamed_rows import (
     FITS,
@@ -203,14 +203,11 @@ def test_a_worker_answers_with_sums_alone_and_every_row_counts_once(client, tabl
     assert len(job.answers) < 100, "tasks have several parts"
 
 
-class KeepPass:
+class KeepPass(Pass):
     """A pass whose state cannot leave a worker."""
 
-    def zero(self):
-        return []
-
-    def accumulate(self, state, batch):
-        return [*state, batch]
+    def partial(self, batch):
+        return [batch]
 
     def merge(self, first, second):
         return first + second

@@ -19,7 +19,7 @@ from dplr.rows import spill
 from dplr.rows.exact import ClippedGradient
 from dplr.rows.streams.far import sum_part
 from dplr.rows.streams.holding import Shelf, WorkerRows
-from dplr.rows.streams.passes import ClippedPass, CountPass
+from dplr.rows.streams.passes import CountPass, SumPass
 from streamed_rows import (
     FITS,
     CountedPart,
@@ -136,7 +136,7 @@ def test_what_a_pass_learns_of_rows_stays_where_there_is_room(learns, table, tmp
     held.shelf = replace(held.shelf, learns=learns)
     held.reading(CountPass(), str(tmp_path))
     d = held.shelf.recipe.prep.geometry.d
-    job = ClippedPass(held.shelf.recipe, [ClippedGradient(LOGISTIC, d, True, 1.0)], [np.zeros((1, d + 1))])
+    job = SumPass(held.shelf.recipe, [(ClippedGradient(LOGISTIC, d, True, 1.0), np.zeros(d + 1))])
     answers = [held.sums(job, str(tmp_path)) for _ in range(12)]
     assert set(answers) == {sum_part(job, *held.parts)}
     known = [rows for part in held._last_mapping[1] for rows in part]
@@ -188,7 +188,7 @@ def test_rows_on_another_way_are_learnt_anew(table, tmp_path):
     d = recipe.prep.geometry.d
     query, center = ClippedGradient(LOGISTIC, d, True, 1.0), np.zeros(d)
     ways = [None, *(recipe.prep.standardised(center, np.full(d, factor), 1.0) for factor in (0.5, 0.25))]
-    jobs = [ClippedPass(recipe.mapped(way), [query], [np.full((1, d + 1), 0.125)]) for way in (*ways, *ways)]
+    jobs = [SumPass(recipe.mapped(way), [(query, np.full(d + 1, 0.125))]) for way in (*ways, *ways)]
     found = [held.sums(job, str(tmp_path)) for job in jobs]
     assert len(set(found)) == 3
     assert found == [WorkerRows(held.parts, replace(held.shelf, learns=False)).sums(job, str(tmp_path)) for job in jobs]

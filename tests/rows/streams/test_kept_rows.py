@@ -53,7 +53,7 @@ def test_sums_have_the_same_bits_wherever_what_is_learnt_lies(loss, tmp_path):
     rows = [ArrayRows(X, y, prep), ArrayRows(X, y, prep, allocate=room)]
     query, coef = ClippedGradient(loss, d, False, 0.5), np.array([0.5, -0.25, 0.125])
     for _ in range(10):  # the last ones read a copy
-        first, second = (each.totals([query], [coef[None]])[0] for each in rows)
+        first, second = (each.total(query, coef) for each in rows)
         assert np.array_equal(first.hi, second.hi)
         assert np.array_equal(first.lo, second.lo)
     targets = [] if loss is LOGISTIC else [n]

@@ -76,7 +76,7 @@ def test_parts_of_many_columns_are_read_one_by_one_unless_threads_are_named(tabl
 FAR = dplr.Bounds({"age": (60, 61)})
 
 
-@pytest.mark.parametrize(("name", "inside"), [("output", "rows.one_pass"), ("weights", "recipe.weights_of")])
+@pytest.mark.parametrize(("name", "inside"), [("output", "rows.one_pass"), ("weights", "recipe.row_weights")])
 def test_a_stream_leaves_the_filters_of_warnings_to_the_process(table, name, inside, monkeypatch):
     """They belong to all threads: whoever puts them back as they were may undo what another thread set."""
     module, _, function = inside.partition(".")
@@ -167,11 +167,8 @@ def test_rows_that_are_gone_are_told_as_other_changes_are(name, table):
 class Concatenation:
     """A pass whose state says in which order and grouping states were merged."""
 
-    def zero(self):
-        return ""
-
     def merge(self, first, second):
-        return f"({first}{second})" if first and second else first or second
+        return f"({first}{second})"
 
 
 @loop("count", range(1, 40))
@@ -202,8 +199,6 @@ def test_a_pass_holds_few_states():
             return (State() for _ in range(1000))
 
     class Job:
-        zero = State
-
         def merge(self, first, second):
             return State()
 

@@ -72,8 +72,7 @@ def _total(rows: Rows, query: ClippedGradient, point: Vector, walk: Descent, sou
     if walk.samples_rows:
         batch = rows.of_units(source.bernoulli_indices(rows.units, walk.rate_units))
         return rows.total(query, point[0], chosen(batch))
-    (sums,) = rows.totals([query], [point])
-    total = Total(sums.hi[0], sums.lo[0], sums.exponent, sums.faults)
+    total = rows.total(query, point[0])
     return total if math.isinf(walk.radius) else InTheBall(total, walk.radius)
 
 

@@ -5,8 +5,10 @@ Nothing is unpickled: whoever can answer for a worker can send wrong numbers, an
 
 from __future__ import annotations
 
+import io
 import json
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -18,6 +20,8 @@ from dplr.rows.losses import LossGradient, RealTotal
 
 AnyTotal = Total | RealTotal
 _LONGEST_HEADER = 2**20
+# The answer of parts without rows.
+NOTHING = b'{"totals": []}\n'
 
 
 class WorkerFault(ValueError):
@@ -29,10 +33,9 @@ class _CutOff(ValueError):
 
 
 def dump(totals: Sequence[AnyTotal]) -> bytes:
-    """Totals as bytes."""
+    header = json.dumps({"totals": [_header(total) for total in totals]}).encode()
     arrays = [array for total in totals for array in _arrays(total)]
-    header = {"totals": [_header(total) for total in totals]}
-    return json.dumps(header).encode() + b"\n" + b"".join(_bytes(array) for array in arrays)
+    return header + b"\n" + b"".join(np.ascontiguousarray(a, a.dtype.newbyteorder("<")).tobytes() for a in arrays)
 
 
 def dump_fault(kind: str, part: str) -> bytes:
@@ -47,37 +50,30 @@ def load(data: bytes) -> list[AnyTotal]:
     line, newline, _ = data[:_LONGEST_HEADER].partition(b"\n")
     if not newline:
         raise ValueError("a worker's answer has no header; is another version of dplr installed there?")
+    body = io.BytesIO(data[len(line) + 1 :])
     try:
         header = json.loads(line)
         fault = header.get("fault")
-        numbers = _Numbers(data[len(line) + 1 :])
-        totals = [] if fault is not None else [_total(entry, numbers) for entry in header["totals"]]
-    except (
-        LookupError,
-        TypeError,
-        AttributeError,
-        OverflowError,
-        RecursionError,
-        UnicodeDecodeError,
-        ValueError,
-    ) as error:
+        totals = [] if fault is not None else [_total(entry, body) for entry in header["totals"]]
+    except (LookupError, TypeError, AttributeError, OverflowError, RecursionError, ValueError) as error:
         reason = "it is cut off" if isinstance(error, _CutOff) else "its header cannot be read"
         raise ValueError(f"a worker's answer was not written by this version of dplr: {reason}.") from None
     if fault is not None:
         raise WorkerFault(f"{_shown(header.get('part'))} could not be summed: {_shown(fault)}.")
-    numbers.check_end()
+    if body.read(1):
+        raise ValueError("a worker's answer is longer than it says.")
     return totals
 
 
-def check(total: AnyTotal, shape: tuple[int, ...], query: Any) -> None:
-    """Refuse a total that is not of the query, or not of that shape; or that holds an infinity or a NaN."""
+def check(total: AnyTotal, query: Any) -> None:
+    """Refuse a total that is not of the query, or that holds an infinity or a NaN."""
     if isinstance(total, RealTotal):
         size = query.d + query.intercept
         is_asked = isinstance(query, LossGradient) and total.hi.shape == (size + 1,)
         is_asked = is_asked and total.has_loss == query.with_loss and (total.upper is not None) == query.with_hessian
         is_asked = is_asked and all(bool(np.isfinite(array).all()) for array in _arrays(total))
     else:
-        is_asked = total.hi.shape == shape and total.exponent == getattr(query, "exponent", None)
+        is_asked = total.hi.shape == query.shape and total.exponent == getattr(query, "exponent", None)
     counts = (*total.faults[:3], *total.faults.outside, *total.faults.marks)
     if not is_asked or min(counts) < 0 or len(total.faults.outside) != query.d + 1:
         raise ValueError(
@@ -104,43 +100,23 @@ def _arrays(total: AnyTotal) -> Iterator[NDArray[Any]]:
         yield total.upper
 
 
-def _bytes(array: NDArray[Any]) -> bytes:
-    return np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()
+def _total(header: dict[str, Any], body: io.BytesIO) -> AnyTotal:
+    def array(shape: tuple[int, ...], kind: str) -> NDArray[Any]:
+        size = math.prod(shape) * 8
+        if min(shape, default=0) < 0:
+            raise ValueError
+        part = body.read(min(size, sys.maxsize))
+        if len(part) < size:
+            raise _CutOff
+        return np.frombuffer(part, kind).reshape(shape).astype(kind[1:])  # in the byte order of this machine
 
-
-def _total(header: dict[str, Any], numbers: _Numbers) -> AnyTotal:
     shape = tuple(int(size) for size in header["shape"])
     rows, non_finite, unknown, outside, marks = header["faults"]
     faults = Faults(int(rows), int(non_finite), int(unknown), tuple(map(int, outside)), tuple(map(int, marks)))
     if header["kind"] == "exact":
-        hi, lo = numbers.take(shape, "<i8"), numbers.take(shape, "<i8")
-        return Total(hi, lo, int(header["exponent"]), faults)
+        return Total(array(shape, "<i8"), array(shape, "<i8"), int(header["exponent"]), faults)
     if header["kind"] != "float":
         raise ValueError
-    hi, lo = numbers.take(shape, "<f8"), numbers.take(shape, "<f8")
-    size = shape[0] - 1
-    upper = numbers.take((size, size), "<f8") if header["hessian"] else None
+    hi, lo, size = array(shape, "<f8"), array(shape, "<f8"), shape[0] - 1
+    upper = array((size, size), "<f8") if header["hessian"] else None
     return RealTotal(hi, lo, upper, bool(header["has_loss"]), faults)
-
-
-class _Numbers:
-    """Arrays one after another."""
-
-    def __init__(self, body: bytes) -> None:
-        self._body, self._place = body, 0
-
-    def take(self, shape: tuple[int, ...], kind: str) -> NDArray[Any]:
-        """The next array, in the byte order of this machine."""
-        size = math.prod(shape) * 8
-        if min(shape, default=0) < 0:
-            raise ValueError
-        part = self._body[self._place : self._place + size]
-        if len(part) < size:
-            raise _CutOff
-        self._place += size
-        return np.frombuffer(part, kind).reshape(shape).astype(kind[1:])
-
-    def check_end(self) -> None:
-        """Refuse an answer that is longer than its header says."""
-        if self._place != len(self._body):
-            raise ValueError("a worker's answer is longer than it says.")

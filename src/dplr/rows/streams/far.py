@@ -10,7 +10,7 @@ from typing import Any, Self, TypeVar
 from dplr._kit.validation import sentence
 from dplr.rows import threads as _pool
 from dplr.rows.files.part import FileChanged
-from dplr.rows.streams.answers import WorkerFault, dump_fault
+from dplr.rows.streams.answers import NOTHING, WorkerFault, dump_fault
 from dplr.rows.streams.parts import Part, PartChanged, PartList, Pass, Progress, RemotePass, merged, state_of
 
 S = TypeVar("S")
@@ -29,18 +29,22 @@ class Answered(ABC):
     @abstractmethod
     def answers(self, job: RemotePass[Any]) -> Iterable[bytes]: ...
 
-    def sums(self, job: Pass[S], progress: Progress) -> Iterator[S]:
+    def sums(self, job: Pass[S], progress: Progress) -> Iterator[S | None]:
         if not isinstance(job, RemotePass):
             rule = "must not be kept outside the workers, which hand over sums alone"
             raise ValueError(sentence("X", rule, type(job).__name__, "Read the rows on this machine."))
         return _states(job, self.answers(job), progress)
 
 
-def _states(job: RemotePass[S], answers: Iterable[bytes], progress: Progress) -> Iterator[S]:
+def _states(job: RemotePass[S], answers: Iterable[bytes], progress: Progress) -> Iterator[S | None]:
     for answer in answers:
-        state: Any = job.load(answer)
+        state: Any = state_in(job, answer)
         progress(state if isinstance(state, int) else int(state[0].faults.rows) if state else 0)
         yield state
+
+
+def state_in(job: RemotePass[S], answer: bytes) -> S | None:
+    return None if answer == NOTHING else job.load(answer)
 
 
 class FarParts(Answered, PartList):
@@ -74,7 +78,8 @@ def sum_part(job: RemotePass[Any], *parts: Part) -> bytes:
 
     try:
         with _pool.one_thread():
-            return job.dump(merged(job, states()))
+            state = merged(job, states())
+            return NOTHING if state is None else job.dump(state)
     except MemoryError:
         return dump_fault("the worker ran out of memory; give it more, or make smaller parts", reading)
     except OSError as error:

@@ -14,6 +14,7 @@ from dplr._core import FRACTION_BITS, POWERS, count_cells
 from dplr.rows import threads
 from dplr.rows.ids import read_ids
 from dplr.rows.streams.answers import load
+from dplr.rows.streams.parts import RemotePass
 from dplr.rows.streams.recipe import Weighing
 from dplr.rows.tables.encoder import native_column
 from dplr.rows.tables.table import Table, as_table
@@ -45,33 +46,29 @@ class Histograms:
 
 
 @dataclass(frozen=True, eq=False)
-class HistogramPass:
-    """Histograms of some columns of a stream.
-
-    Attributes
-    ----------
-    numbers, texts : names of the columns.
-    weighing : the facts that weigh rows; None where every row weighs 1.
-    """
+class HistogramPass(RemotePass[Histograms]):
+    """Histograms of the columns with these names; every row weighs 1 without facts that weigh rows."""
 
     numbers: tuple[str, ...]
     texts: tuple[str, ...]
     weighing: Weighing | None = None
 
     def zero(self) -> Histograms:
-        """No rows."""
         return Histograms(np.zeros((len(self.numbers), CELLS), np.int64), [{} for _ in self.texts])
 
-    def accumulate(self, state: Histograms, batch: Any) -> Histograms:
-        """The histograms with the rows of one more batch."""
+    def partial(self, batch: Any) -> Histograms:
+        return self.added(None, batch)
+
+    def added(self, state: Histograms | None, batch: Any) -> Histograms:
+        """The histograms with one more batch, in the arrays of the state: they are large."""
         table = as_table(batch)
         assert table is not None
         weights = None if self.weighing is None else self.weighing.of(table, None).of_rows
         places = [[table.columns.index(name) for name in names] for names in (self.numbers, self.texts)]
-        return added(state, table, places[0], places[1], weights)
+        return added(state or self.zero(), table, places[0], places[1], weights)
 
     def merge(self, first: Histograms, second: Histograms) -> Histograms:
-        """The sums of both; the first is used up."""
+        """The first is used up."""
         first.cells += second.cells
         for sums, further in zip(first.texts, second.texts, strict=True):
             for text, weight in further.items():
@@ -79,14 +76,13 @@ class HistogramPass:
         return first
 
     def dump(self, state: Histograms) -> bytes:
-        """The histograms as bytes: a line of JSON, then the cells that hold rows."""
+        """A line of JSON, then the cells that hold rows."""
         places = np.flatnonzero(state.cells)
         header = json.dumps({"cells": len(places), "texts": state.texts}).encode()
         pairs = np.stack([places.astype(np.int64), state.cells.ravel()[places]])
         return header + b"\n" + pairs.astype("<i8").tobytes()
 
     def load(self, data: bytes) -> Histograms:
-        """The histograms that a worker sent; what is no answer to this question is refused."""
         line, _, body = data.partition(b"\n")
         header = _header(line)
         if "fault" in header:

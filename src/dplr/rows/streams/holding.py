@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from dplr.bounds.columns import Numeric
 from dplr.bounds.scaling import Prep
 from dplr.rows.array import ArrayRows
+from dplr.rows.exact import ClippedGradient
 from dplr.rows.spill import SpilledRows, mapped_zeros
-from dplr.rows.streams.far import sum_part
+from dplr.rows.streams.far import state_in, sum_part
 from dplr.rows.streams.parts import LazyPart, Part, Parts, Pass, RemotePass, total_rows
-from dplr.rows.streams.passes import ClippedPass, CountPass
+from dplr.rows.streams.passes import CountPass, SumPass
 from dplr.rows.streams.recipe import Recipe
 from dplr.rows.tables.table import Table, as_table
 from dplr.rows.weights import RowWeights
@@ -79,18 +80,15 @@ def keep(
     return None
 
 
-class _KeepPass:
+class _KeepPass(Pass[int]):
     """A pass that counts rows and keeps them. For rows that this process reads: it cannot be sent to a worker."""
 
     def __init__(self, recipe: Recipe, spilled: SpilledRows) -> None:
         self._recipe, self._spilled = recipe, spilled
 
-    def zero(self) -> int:
-        return 0
-
-    def accumulate(self, state: int, batch: Any) -> int:
+    def partial(self, batch: Any) -> int:
         self._spilled.add(_arrays_of(self._recipe.rows_of(batch)))
-        return state + len(batch)
+        return len(batch)
 
     def merge(self, first: int, second: int) -> int:
         return first + second
@@ -155,7 +153,7 @@ class WorkerRows:
         self, job: RemotePass[Any], batches: list[list[ArrayRows]]
     ) -> tuple[RemotePass[Any], list[list[ArrayRows]]]:
         """The pass, and rows with facts that earlier passes cached; without them where they would fill the memory."""
-        if not (self.shelf.learns and isinstance(job, ClippedPass)):
+        if not (self.shelf.learns and isinstance(job, SumPass) and isinstance(job.queries[0][0], ClippedGradient)):
             return job, [[rows.mapped(rows.prep) for rows in part] for part in batches]
         mapping, of_rows = job.recipe.mapping, replace(job, recipe=job.recipe.mapped(None))
         name = pickle.dumps(mapping)
@@ -171,7 +169,7 @@ def _given(rows: list[ArrayRows]) -> Callable[[list[str] | None], Iterator[Array
 def _is_fault(job: RemotePass[Any], answer: bytes) -> bool:
     """Whether a pass failed before its end: then some rows may not be held."""
     try:
-        job.load(answer)
+        state_in(job, answer)
     except ValueError:
         return True
     return False

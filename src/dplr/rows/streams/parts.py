@@ -10,10 +10,11 @@ import collections
 import contextlib
 import contextvars
 import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from dplr._kit.validation import sentence
 from dplr.rows import threads as _pool
@@ -46,29 +47,38 @@ class Part(Protocol):
     def batches(self) -> Iterator[Any]: ...
 
 
-class Pass(Protocol[S]):
+class Pass(ABC, Generic[S]):
     """The work of one pass on batches of rows. Picklable, and pure: it knows public facts and a point, and no noise.
 
-    States are merged in the order of their rows.
+    States are merged in the order of their rows; that of no rows is None.
     """
 
-    def zero(self) -> S: ...
-    def accumulate(self, state: S, batch: Any) -> S: ...
+    @abstractmethod
+    def partial(self, batch: Any) -> S:
+        """The state of one batch, a table in memory."""
+
+    @abstractmethod
     def merge(self, first: S, second: S) -> S: ...
 
+    def added(self, state: S | None, batch: Any) -> S:
+        """The state with one more batch."""
+        part = self.partial(batch)
+        return part if state is None else self.merge(state, part)
 
-@runtime_checkable
-class RemotePass(Pass[S], Protocol[S]):
+
+class RemotePass(Pass[S]):
     """A pass whose state can travel from a worker to the driver: numbers, and no row; `load` checks what was sent."""
 
+    @abstractmethod
     def dump(self, state: S) -> bytes: ...
+    @abstractmethod
     def load(self, data: bytes) -> S: ...
 
 
 class Sums(Protocol):
     """Rows that can be summed where they lie."""
 
-    def sums(self, job: Pass[S], progress: Progress) -> Iterator[S]:
+    def sums(self, job: Pass[S], progress: Progress) -> Iterator[S | None]:
         """The state of each part, once, in the order of the parts; tells `progress` how many rows were read."""
 
 
@@ -137,7 +147,7 @@ class LocalParts(PartList):
     def chosen(self, columns: Sequence[str]) -> LocalParts:
         return LocalParts([part.chosen(columns) for part in self.parts], self.empty, self._threads, len(columns))
 
-    def sums(self, job: Pass[S], progress: Progress) -> Iterator[S]:
+    def sums(self, job: Pass[S], progress: Progress) -> Iterator[S | None]:
         few = min(_pool.available_threads(), _MOST_THREADS, max(_MOST_COLUMNS // (self._columns or 1), 1))
         threads = min(self._threads or few, len(self.parts))
         if threads <= 1 or not _pool.can_start(threads):
@@ -145,7 +155,7 @@ class LocalParts(PartList):
             return
         with ThreadPoolExecutor(threads, thread_name_prefix="dplr-part") as pool:
 
-            def begin(part: Part) -> Future[S]:
+            def begin(part: Part) -> Future[S | None]:
                 return pool.submit(contextvars.copy_context().run, state_of, job, part, progress)
 
             yield from in_order(begin, Future.result, Future.cancel, self.parts, threads)
@@ -169,13 +179,13 @@ def in_order(
             drop(handle)
 
 
-def state_of(job: Pass[S], part: Part, progress: Progress | None = None) -> S:
+def state_of(job: Pass[S], part: Part, progress: Progress | None = None) -> S | None:
     """The state of a pass after all batches of one part."""
-    state, rows = job.zero(), 0
+    state, rows = None, 0
     for batch in part.batches():
         count = len(batch)
         if count:
-            state = job.accumulate(state, batch)
+            state = job.added(state, batch)
         rows += count
         if progress is not None:
             progress(count)
@@ -194,26 +204,32 @@ def row_count_error(name: str, before: int, now: int) -> PartChanged:
     return PartChanged(sentence("X", rule, f"{now} rows instead of {before} in {name}", "Fit a copy that rests."))
 
 
-def one_pass(parts: Sums, job: Pass[S], progress: Progress = lambda rows: None) -> S:
+def one_pass(parts: Sums, job: Pass[S], progress: Progress = lambda rows: None) -> S | None:
     """The state of all rows: those of the parts, merged pairwise in their order, with few of them in memory."""
-    return merged(job, parts.sums(job, progress))
+    states: Iterator[S | None] = parts.sums(job, progress)
+    return merged(job, states)
 
 
-def merged(job: Pass[S], states: Iterable[S]) -> S:
+def merged(job: Pass[S], states: Iterable[S | None]) -> S | None:
     """The states of neighbours as one, merged pairwise.
 
     Which are merged first is a function of how many there are. It stays the same where runs of 2^k states, and a
     shorter last run, were merged before: tasks may be of any such size.
     """
-    stack: list[tuple[int, S]] = []  # (number of states, state), from left to right; numbers are falling powers of two
+
+    def both(first: S | None, second: S | None) -> S | None:
+        return second if first is None else first if second is None else job.merge(first, second)
+
+    # (number of states, state), from left to right; numbers are falling powers of two
+    stack: list[tuple[int, S | None]] = []
     for part in states:
         stack.append((1, part))
         while len(stack) > 1 and stack[-2][0] == stack[-1][0]:
             (count, first), (_, second) = stack[-2:]
-            stack[-2:] = [(2 * count, job.merge(first, second))]
-    state = job.zero()
+            stack[-2:] = [(2 * count, both(first, second))]
+    state = None
     for _, part in reversed(stack):
-        state = job.merge(part, state)
+        state = both(part, state)
     return state
 
 

@@ -1,8 +1,7 @@
-"""Passes over rows: sums for a query, sums for many models, counts of persons, and rows that are kept."""
+"""Passes over rows: sums for queries, counts of rows and of persons, and rows that are kept."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr.rows.exact import ClippedGradient
 from dplr.rows.ids import PersonCounts, read_ids, refuse_faults
 from dplr.rows.streams.answers import AnyTotal, check, dump, load
+from dplr.rows.streams.parts import Pass, RemotePass
 from dplr.rows.streams.recipe import Recipe
 from dplr.rows.tables.encoder import Encoder
 from dplr.rows.tables.table import as_table
@@ -24,103 +23,48 @@ Persons = tuple[int, list[PersonCounts]]
 _FEW_COUNTS = 16
 
 
-class _OfTotals(ABC):
-    """Passes whose state is a list of totals, empty before the first row."""
-
-    def zero(self) -> Totals:
-        """No totals yet."""
-        return []
-
-    def merge(self, first: Totals, second: Totals) -> Totals:
-        """The totals of both, merged query by query."""
-        if not first or not second:
-            return first or second
-        pairs: Any = zip(first, second, strict=True)  # of one kind each
-        return [one + two for one, two in pairs]
-
-    def dump(self, state: Totals) -> bytes:
-        """The totals as bytes."""
-        return dump(state)
-
-    def load(self, data: bytes) -> Totals:
-        """The totals that a worker sent, of the queries that were asked; none from a part without rows."""
-        totals, shapes = load(data), self.shapes
-        if totals and len(totals) != len(shapes):
-            raise ValueError(f"a worker's answer must have {len(shapes)} totals; got {len(totals)}.")
-        for total, (shape, query) in zip(totals, shapes, strict=False):
-            check(total, shape, query)
-        return totals
-
-    @property
-    @abstractmethod
-    def shapes(self) -> list[tuple[tuple[int, ...], Any]]:
-        """The shape of each total, and its query."""
-
-
 @dataclass(frozen=True, eq=False)
-class SumPass(_OfTotals):
+class SumPass(RemotePass[Totals]):
     """Sums of queries, each at its point or None."""
 
     recipe: Recipe
     queries: Sequence[tuple[Any, Any]]
 
-    def accumulate(self, state: Totals, batch: Any) -> Totals:
-        """The sums with those of one more batch."""
+    def partial(self, batch: Any) -> Totals:
         rows = self.recipe.rows_of(batch)
-        return self.merge(state, [rows.sum(query, coef) for query, coef in self.queries])
+        return [rows.sum(query, coef) for query, coef in self.queries]
 
-    @property
-    def shapes(self) -> list[tuple[tuple[int, ...], Any]]:
-        """The shape of each total, and its query."""
-        return [(query.shape, query) for query, _ in self.queries]
+    def merge(self, first: Totals, second: Totals) -> Totals:
+        pairs: Any = zip(first, second, strict=True)  # of one kind each
+        return [one + two for one, two in pairs]
+
+    def dump(self, state: Totals) -> bytes:
+        return dump(state)
+
+    def load(self, data: bytes) -> Totals:
+        totals = load(data)
+        if len(totals) != len(self.queries):
+            raise ValueError(f"a worker's answer must have {len(self.queries)} totals; got {len(totals)}.")
+        for total, (query, _) in zip(totals, self.queries, strict=True):
+            check(total, query)
+        return totals
 
 
 @dataclass(frozen=True, eq=False)
-class ClippedPass(_OfTotals):
-    """Sums of clipped gradients, each query at its points (k, q)."""
-
-    recipe: Recipe
-    queries: Sequence[ClippedGradient]
-    coefs: Sequence[NDArray[np.float64]]
-
-    def accumulate(self, state: Totals, batch: Any) -> Totals:
-        """The sums with those of one more batch."""
-        rows = self.recipe.rows_of(batch)
-        return self.merge(state, list(rows.clipped_sums.of_many(self.queries, self.coefs)))
-
-    @property
-    def shapes(self) -> list[tuple[tuple[int, ...], Any]]:
-        """The shape of each total, and its query."""
-        return [(coefs.shape, query) for query, coefs in zip(self.queries, self.coefs, strict=True)]
-
-
-@dataclass(frozen=True, eq=False)
-class SampledPass(_OfTotals):
+class SampledPass(Pass[tuple[Totals, list[Arrays]]]):
     """Sums, and every `step`-th row of each batch, kept as kernels take it. For rows that this process reads."""
 
     sums: SumPass
     step: int
 
-    def accumulate(self, state: Any, batch: Any) -> Any:
-        """The sums, and the kept rows."""
+    def partial(self, batch: Any) -> tuple[Totals, list[Arrays]]:
         rows = self.sums.recipe.rows_of(batch)
-        totals = [rows.sum(query, coef) for query, coef in self.sums.queries]
-        X, y, weights = rows.arrays()
+        totals, (X, y, weights) = self.sums.partial(rows), rows.arrays()
         some = slice(None, None, self.step)
-        kept = tuple(None if array is None else array[some].copy() for array in (X, y, weights))
-        return self.merge(state, [(totals, [kept])])
+        return totals, [(X[some].copy(), y[some].copy(), None if weights is None else weights[some].copy())]
 
-    @property
-    def shapes(self) -> list[tuple[tuple[int, ...], Any]]:
-        """Those of the sums: kept rows come from no worker."""
-        return self.sums.shapes
-
-    def merge(self, first: Any, second: Any) -> Any:
-        """Totals merged, kept rows in their order."""
-        if not first or not second:
-            return first or second
-        ((one, kept),), ((two, tail),) = first, second
-        return [(self.sums.merge(one, two), kept + tail)]
+    def merge(self, first: tuple[Totals, list[Arrays]], second: Any) -> tuple[Totals, list[Arrays]]:
+        return self.sums.merge(first[0], second[0]), first[1] + second[1]
 
 
 def joined(kept: list[Arrays]) -> Arrays:
@@ -138,27 +82,19 @@ def joined(kept: list[Arrays]) -> Arrays:
     return X, y, weights
 
 
-class CountPass:
+class CountPass(RemotePass[int]):
     """How many rows there are."""
 
-    def zero(self) -> int:
-        """No rows."""
-        return 0
-
-    def accumulate(self, state: int, batch: Any) -> int:
-        """The number with the rows of one more batch."""
-        return state + len(batch)
+    def partial(self, batch: Any) -> int:
+        return len(batch)
 
     def merge(self, first: int, second: int) -> int:
-        """The sum of both numbers."""
         return first + second
 
     def dump(self, state: int) -> bytes:
-        """The number as text."""
         return str(state).encode()
 
     def load(self, data: bytes) -> int:
-        """The number that a worker sent."""
         if not (isinstance(data, bytes) and data.isdigit() and len(data) < 19):
             load(data)  # raises what the worker says
             raise ValueError("a worker's answer must be a number of rows.")
@@ -166,60 +102,38 @@ class CountPass:
 
 
 @dataclass(frozen=True, eq=False)
-class PersonPass:
-    """How many rows there are, and how many each person has. For rows that this process reads: ids never leave it.
+class PersonPass(Pass[Persons]):
+    """How many rows there are, and how many each person has. For rows that this process reads: ids never leave it."""
 
-    Attributes
-    ----------
-    person : the column of the ids.
-    """
+    person: str  # the column of the ids
 
-    person: str
-
-    def zero(self) -> Persons:
-        """No rows and no persons."""
-        return 0, []
-
-    def accumulate(self, state: Persons, batch: Any) -> Persons:
-        """The counts of one more batch, beside the others: they are merged a few at a time."""
+    def partial(self, batch: Any) -> Persons:
         table = as_table(batch)
         assert table is not None
         ids = read_ids(table.column(table.columns.index(self.person), slice(None)).to_native())
         refuse_faults(ids)
-        rows, counts = state
-        counts = [*counts, PersonCounts(ids)]
-        return rows + len(table), [_together(counts)] if len(counts) >= _FEW_COUNTS else counts
+        return len(table), [PersonCounts(ids)]
 
     def merge(self, first: Persons, second: Persons) -> Persons:
-        """The counts of both."""
-        return first[0] + second[0], [_together(first[1] + second[1])]
+        rows, counts = first[0] + second[0], first[1] + second[1]
+        return rows, [PersonCounts().merge(*counts)] if len(counts) >= _FEW_COUNTS else counts
 
-    def result(self, state: Persons) -> tuple[int, PersonCounts]:
+    def result(self, state: Persons | None) -> tuple[int, PersonCounts]:
         """The number of rows, and the counts of all of them."""
-        return state[0], _together(state[1])
-
-
-def _together(counts: list[PersonCounts]) -> PersonCounts:
-    return PersonCounts().merge(*counts)
+        rows, counts = state or (0, [])
+        return rows, PersonCounts().merge(*counts)
 
 
 @dataclass(frozen=True, eq=False)
-class WherePass:
+class WherePass(Pass[dict[str, int]]):
     """In how many rows each column is infinite, or missing without a policy: for the data holder's error."""
 
     recipe: Recipe
 
-    def zero(self) -> dict[str, int]:
-        """Nothing found."""
-        return {}
-
-    def accumulate(self, state: dict[str, int], batch: Any) -> dict[str, int]:
-        """The counts with those of one more batch."""
+    def partial(self, batch: Any) -> dict[str, int]:
         table = as_table(batch)
         assert table is not None
-        counts = Encoder(self.recipe.table_of(table), self.recipe.prep.layout).not_finite()
-        return self.merge(state, counts)
+        return Encoder(self.recipe.table_of(table), self.recipe.prep.layout).not_finite()
 
     def merge(self, first: dict[str, int], second: dict[str, int]) -> dict[str, int]:
-        """Counts added by column."""
         return {name: first.get(name, 0) + second.get(name, 0) for name in {**first, **second}}

@@ -15,9 +15,8 @@ from dplr.rows.array import ArrayRows
 from dplr.rows.ids import PersonCounts
 from dplr.rows.labels import LabelRule, Labels
 from dplr.rows.persons import class_factors, row_weights
-from dplr.rows.streams.tally import Tally
 from dplr.rows.tables.table import NUMERIC, Table, Target, as_table, as_target
-from dplr.rows.weights import RowWeights
+from dplr.rows.weights import RowWeights, Tally
 
 
 @dataclass(frozen=True, eq=False)
