@@ -17,7 +17,7 @@ from dplr.privacy.accounting import SMALLEST_MULTIPLIER, poisson_eps, poisson_no
 from dplr.privacy.calibration import (
     RATE_UNITS,
     SUM_EXPONENT,
-    GaussianBlock,
+    Noise,
     continuous_target,
     discrete_gaussian,
     discrete_gaussian_mu,
@@ -37,7 +37,7 @@ def steps_cost(
     descent = Descent(steps, 1.0, 0.0, clip, 1, 0.0, (), 1.0, rate_units)
     cost = cost_of(problem, descent, exponent, eps, delta, per_step)
     block = cost.released["gradients"]
-    return block.sensitivity, GaussianBlock(math.frexp(block.grid)[1] - 1, block.units), cost
+    return block.sensitivity, Noise(math.frexp(block.grid)[1] - 1, block.units, gaussian=True), cost
 
 
 def discrete_gaussian_steps(sensitivity, eps, delta, steps, size, exponent=SUM_EXPONENT):

@@ -74,13 +74,11 @@ def _noise(
     norm = proved_sensitivity(problem.geometry, problem.neighbouring, law)
     shares, counts = tuple(of.values()), tuple(sizes.values())
     guarantee: Pure | Gaussian = Pure(eps)
-    noises: list[calibration.LaplaceBlock | calibration.GaussianBlock]
     if delta > 0:
-        charged, mu, gaussian = calibration.discrete_gaussian(norm, eps, delta, shares, counts)
-        guarantee, noises = Gaussian(mu), list(gaussian)
+        charged, mu, noises = calibration.discrete_gaussian(norm, eps, delta, shares, counts)
+        guarantee = Gaussian(mu)
     else:
-        charged, laplace = calibration.discrete_laplace(norm, eps, shares, counts)
-        noises = list(laplace)
+        charged, noises = calibration.discrete_laplace(norm, eps, shares, counts)
     released = {
         name: Release((size,), charged, law, noise.scale, noise.grid, of[name], noise.units)
         for (name, size), noise in zip(sizes.items(), noises, strict=True)

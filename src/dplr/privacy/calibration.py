@@ -35,11 +35,17 @@ _FLOAT_MARGIN = 1 + Fraction(1, 2**40)
 
 
 @dataclass(frozen=True, slots=True)
-class LaplaceBlock:
-    """Noise of one block: the block is floored to 2^exponent and gets discrete Laplace noise of `units` grid units."""
+class Noise:
+    """Noise of one block, which is floored to 2^exponent.
+
+    Attributes
+    ----------
+    units : what the sampler is given: the scale in grid units, or where it is `gaussian` the variance in their squares.
+    """
 
     exponent: int
     units: int
+    gaussian: bool = False
 
     @property
     def grid(self) -> float:
@@ -48,8 +54,8 @@ class LaplaceBlock:
 
     @property
     def scale(self) -> float:
-        """Scale of the noise, exact in float64."""
-        return math.ldexp(float(self.units), self.exponent)
+        """Scale, exact in float64, or standard deviation of the continuous law with this parameter."""
+        return math.ldexp(math.sqrt(self.units) if self.gaussian else float(self.units), self.exponent)
 
 
 def grid_exponent(scale: Fraction, bits: int, sum_exponent: int = SUM_EXPONENT) -> int:
@@ -69,7 +75,7 @@ def _grid_bits(numbers: int, eps: Fraction) -> int:
 @functools.lru_cache(maxsize=256)  # pure, and exact rational arithmetic takes a while
 def discrete_laplace(
     sensitivity: float, eps: float, weights: tuple[float, ...], sizes: tuple[int, ...]
-) -> tuple[float, tuple[LaplaceBlock, ...]]:
+) -> tuple[float, tuple[Noise, ...]]:
     """Scales that make the joint release of several blocks exactly eps-DP.
 
     `sensitivity` bounds sum_i weights[i] * ||change of block i||_1. Flooring block i to its grid g_i lets each of its
@@ -82,7 +88,7 @@ def discrete_laplace(
 
     Returns
     -------
-    The charged sensitivity (a float rounded up) and one `LaplaceBlock` per block.
+    The charged sensitivity (a float rounded up) and one `Noise` per block.
     """
     budget = Fraction(eps)
     exact = Fraction(sensitivity) * _FLOAT_MARGIN
@@ -94,7 +100,7 @@ def discrete_laplace(
         if k > SUM_EXPONENT:
             charged += share * size * Fraction(2) ** k
     blocks = tuple(
-        LaplaceBlock(k, math.ceil(charged / (share * budget * Fraction(2) ** k)))
+        Noise(k, math.ceil(charged / (share * budget * Fraction(2) ** k)))
         for share, k in zip(shares, exponents, strict=True)
     )
     if any(block.units > LARGEST_UNITS for block in blocks):
@@ -109,24 +115,6 @@ def rest_of(eps: float, part: float) -> float:
     while Fraction(rest) + Fraction(part) > Fraction(eps):
         rest = math.nextafter(rest, 0.0)
     return rest
-
-
-@dataclass(frozen=True, slots=True)
-class GaussianBlock:
-    """Noise of one block: floored to 2^exponent, discrete Gaussian noise of variance `units` in grid units squared."""
-
-    exponent: int
-    units: int
-
-    @property
-    def grid(self) -> float:
-        """Spacing of the released numbers."""
-        return math.ldexp(1.0, self.exponent)
-
-    @property
-    def scale(self) -> float:
-        """Standard deviation of the noise (of the continuous law with this parameter)."""
-        return math.ldexp(math.sqrt(self.units), self.exponent)
 
 
 def continuous_delta(delta: float, numbers: int) -> float:
@@ -166,7 +154,7 @@ def root_above(number: Fraction) -> Fraction:
 
 def gaussian_blocks(
     sensitivity: float, ratio: Fraction, weights: tuple[float, ...], sizes: tuple[int, ...], sum_exponent: int
-) -> tuple[float, tuple[GaussianBlock, ...]] | None:
+) -> tuple[float, tuple[Noise, ...]] | None:
     """Charged sensitivity (rounded up), blocks of standard deviation ratio * charged / weight; None if out of range."""
     norm = Fraction(sensitivity) * _FLOAT_MARGIN
     shares = [Fraction(weight) for weight in weights]
@@ -178,7 +166,7 @@ def gaussian_blocks(
     )
     charged = norm + Fraction(math.sqrt(floored)) * _FLOAT_MARGIN
     blocks = tuple(
-        GaussianBlock(k, math.ceil((charged * ratio / (share * Fraction(2) ** k)) ** 2))
+        Noise(k, math.ceil((charged * ratio / (share * Fraction(2) ** k)) ** 2), gaussian=True)
         for share, k in zip(shares, exponents, strict=True)
     )
     if any(not 4**GAUSSIAN_BITS <= block.units <= LARGEST_VARIANCE for block in blocks):
@@ -189,7 +177,7 @@ def gaussian_blocks(
 @functools.lru_cache(maxsize=256)
 def discrete_gaussian(
     sensitivity: float, eps: float, delta: float, weights: tuple[float, ...], sizes: tuple[int, ...]
-) -> tuple[float, float, tuple[GaussianBlock, ...]]:
+) -> tuple[float, float, tuple[Noise, ...]]:
     """Variances that make the joint release of several blocks (eps, delta)-DP.
 
     `sensitivity` bounds the L2 norm of the change of (weights[i] * block i). Flooring block i to its grid g_i adds at
@@ -201,7 +189,7 @@ def discrete_gaussian(
 
     Returns
     -------
-    The charged sensitivity (rounded up), mu, and one `GaussianBlock` per block.
+    The charged sensitivity (rounded up), mu, and one `Noise` per block.
     """
     numbers = sum(sizes)
     if numbers > MOST_GAUSSIAN_NUMBERS:
@@ -221,14 +209,12 @@ def integer_blocks(
 
     `moved` bounds the norm, L1 or with a delta L2, of the changes of all blocks, each times its weight.
     """
+    guarantee: Pure | Gaussian = Pure(eps)
     if math.isinf(eps):
         exact = math.ldexp(1.0, SUM_EXPONENT)
-        return {
-            name: Release((size,), moved, Law.NONE, 0.0, exact, weights[name]) for name, size in sizes.items()
-        }, Pure(eps)
+        blocks = {name: Release((size,), moved, Law.NONE, 0.0, exact, weights[name]) for name, size in sizes.items()}
+        return blocks, guarantee
     of_blocks = tuple(map(weights.__getitem__, sizes)), tuple(sizes.values())
-    noises: tuple[LaplaceBlock | GaussianBlock, ...]
-    guarantee: Pure | Gaussian = Pure(eps)
     if delta > 0:
         charged, mu, noises = discrete_gaussian(moved, eps, delta, *of_blocks)
         law, guarantee = Law.DISCRETE_GAUSSIAN, Gaussian(mu)

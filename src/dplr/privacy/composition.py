@@ -17,23 +17,16 @@ class Priced(Protocol):
     """The facts of a statement that composition reads."""
 
     @property
-    def eps(self) -> float:
-        """The statement's eps."""
-        ...
+    def eps(self) -> float: ...
 
     @property
-    def delta(self) -> float:
-        """The statement's delta."""
-        ...
+    def delta(self) -> float: ...
 
     @property
-    def guarantee(self) -> Pure | Gaussian | Poisson | Approx:
-        """The promise as a value."""
-        ...
+    def guarantee(self) -> Pure | Gaussian | Poisson | Approx: ...
 
 
 def _priced(statements: Iterable[Priced]) -> list[Priced]:
-    """The statements, if they are some."""
     listed = check_list("statements", statements)
     if not all(hasattr(each, "guarantee") for each in listed):
         raise TypeError(sentence("statements", "must hold privacy statements alone", listed))
@@ -70,19 +63,23 @@ def pure_rho(eps: float) -> float:
     return eps * math.tanh(eps / 2) * (1 + _MARGIN)
 
 
+def _cost(statement: Priced, of_mu: Callable[[float], float], of_eps: Callable[[float], float]) -> tuple[float, float]:
+    guarantee = statement.guarantee
+    if isinstance(guarantee, Gaussian):
+        return of_mu(guarantee.mu) * (1 + _MARGIN), 0.0
+    if math.isinf(statement.eps):
+        raise ValueError(sentence("eps", "must be finite to be composed", statement.eps))
+    if isinstance(guarantee, Pure):
+        return of_eps(guarantee.eps), 0.0
+    return of_eps(statement.eps), statement.delta
+
+
 def rho_of(statement: Priced) -> tuple[float, float]:
     """The statement as delta_lost-approximate rho-zCDP: (rho, delta_lost), rounded up (composition.md, section 1).
 
     Raises ValueError for eps = inf.
     """
-    guarantee = statement.guarantee
-    if isinstance(guarantee, Gaussian):
-        return guarantee.mu**2 / 2 * (1 + _MARGIN), 0.0
-    if math.isinf(statement.eps):
-        raise ValueError(sentence("eps", "must be finite to be composed", statement.eps))
-    if isinstance(guarantee, Pure):
-        return pure_rho(guarantee.eps), 0.0
-    return pure_rho(statement.eps), statement.delta
+    return _cost(statement, lambda mu: mu**2 / 2, pure_rho)
 
 
 def square_of(statement: Priced) -> tuple[float, float]:
@@ -90,14 +87,12 @@ def square_of(statement: Priced) -> tuple[float, float]:
 
     Pure and approximate ones by composition.md, lemmas 2 and 4. Raises ValueError for eps = inf.
     """
-    guarantee = statement.guarantee
-    if isinstance(guarantee, Gaussian):
-        return guarantee.mu**2 * (1 + _MARGIN), 0.0
-    if math.isinf(statement.eps):
-        raise ValueError(sentence("eps", "must be finite to be composed", statement.eps))
-    if isinstance(guarantee, Pure):
-        return pure_mu(guarantee.eps) ** 2 * (1 + _MARGIN), 0.0
-    return pure_mu(statement.eps) ** 2 * (1 + _MARGIN), statement.delta
+    return _cost(statement, lambda mu: mu**2, pure_square)
+
+
+def pure_square(eps: float) -> float:
+    """The mu^2 that eps-DP implies, rounded up."""
+    return pure_mu(eps) ** 2 * (1 + _MARGIN)
 
 
 def eps_of_rho(rho: float, delta: float) -> float:
@@ -292,10 +287,10 @@ def equal_shares(k: int, eps: float, delta: float, kind: str = "pure") -> tuple[
     if kind == "gaussian":
         return max(plain, (_gaussian_share(k, eps, delta, share_delta), share_delta))
     if kind == "pure":
-        return max(plain, (_pure_share(k, largest_rho(eps, delta)), 0.0))
+        return max(plain, (pure_eps_of_rho(exact(largest_rho(eps, delta)) / k), 0.0))
     # The releases may lose half of delta; the other half pays for the way back from zCDP.
     half = float_down(exact(delta) / (2 * k))
-    return max(plain, (_pure_share(k, largest_rho(eps, delta / 2)), half))
+    return max(plain, (pure_eps_of_rho(exact(largest_rho(eps, delta / 2)) / k), half))
 
 
 def pure_eps_of_rho(rho: Fraction) -> float:
@@ -305,8 +300,7 @@ def pure_eps_of_rho(rho: Fraction) -> float:
 
 def pure_eps_of_square(square: Fraction) -> float:
     """Largest eps whose pure_mu(eps)^2 is at most `square`, rounded down."""
-    high = 2 * pure_eps(math.sqrt(square))
-    return _largest(lambda eps: pure_mu(eps) ** 2 * (1 + _MARGIN), square, high)
+    return _largest(pure_square, square, 2 * pure_eps(math.sqrt(square)))
 
 
 def _largest(cost: Callable[[float], float], budget: Fraction, high: float) -> float:
@@ -318,10 +312,6 @@ def _largest(cost: Callable[[float], float], budget: Fraction, high: float) -> f
             break
         low, high = (middle, high) if exact(cost(middle)) <= budget else (low, middle)
     return low
-
-
-def _pure_share(k: int, rho: float) -> float:
-    return pure_eps_of_rho(exact(rho) / k)
 
 
 def _gaussian_share(k: int, eps: float, delta: float, share_delta: float) -> float:

@@ -50,7 +50,6 @@ class Cost:
 
     @classmethod
     def of(cls, statement: PrivacyStatement) -> Cost:
-        """The cost of a statement."""
         noisy = [release for release in statement.released.values() if release.law.gaussian]
         draws = sum(math.prod(release.shape) for release in noisy)
         promised = statement.guarantee
@@ -89,11 +88,9 @@ class Rule(Protocol):
 
     def fits(self, costs: Costs) -> bool:
         """Whether all of these stay inside the budget."""
-        ...
 
     def spent(self, costs: Costs) -> tuple[float, float]:
         """(eps, delta) of all of these, rounded up."""
-        ...
 
     def remaining(self, costs: Costs, kind: str = "approx", delta: float | None = None) -> tuple[float, float]:
         """The (eps, delta) that one more release of a kind could have, rounded down.
@@ -101,11 +98,9 @@ class Rule(Protocol):
         The kinds are those of `equal_shares`: `"approx"` states (eps, delta) and nothing simpler, with a delta of 0
         pure; a Gaussian one has at most the mu that its (eps, delta) allow. Without a delta: as much as is left of it.
         """
-        ...
 
     def short_of(self, costs: Costs, addition: Costs) -> list[Shortage]:
         """The sums with too little room for `addition`; empty where `fits` takes both together."""
-        ...
 
 
 def _sums(costs: Costs) -> tuple[Fraction, Fraction]:
@@ -146,22 +141,18 @@ class Basic:
     delta: float
 
     def fits(self, costs: Costs) -> bool:
-        """Both sums, in exact decimals, stay inside."""
         eps, delta = _sums(costs)
         return eps <= exact(self.eps) and delta <= exact(self.delta)
 
     def spent(self, costs: Costs) -> tuple[float, float]:
-        """Both sums."""
         eps, delta = _sums(costs)
         return float_up(eps), float_up(delta)
 
     def remaining(self, costs: Costs, kind: str = "approx", delta: float | None = None) -> tuple[float, float]:
-        """The remainder of both; the kind does not matter."""
         spent, lost = _sums(costs)
         return _with_delta(_remainder(self.eps, spent), _remainder(self.delta, lost), kind, delta)
 
     def short_of(self, costs: Costs, addition: Costs) -> list[Shortage]:
-        """Eps, delta, or both."""
         pairs = zip(("eps", "delta"), (self.eps, self.delta), _sums(costs), _sums(addition), strict=True)
         return [
             Shortage(name, float(needed), _remainder(budget, spent), name == "delta")
@@ -215,13 +206,11 @@ class Zcdp:
         return total, lost, None if gaussian else _sums(costs)[0]
 
     def fits(self, costs: Costs) -> bool:
-        """The filter of theorem 4."""
         total, lost, eps = self._spent(costs)
         added = eps is not None and eps <= exact(self.eps)
         return lost <= exact(self.for_lost) and (added or total <= self.most)
 
     def spent(self, costs: Costs) -> tuple[float, float]:
-        """The smaller eps, with the delta that it needs."""
         total, lost, eps = self._spent(costs)
         through, needed = self.way_back(float_up(total)) if total else (0.0, 0.0)
         if eps is not None and float_up(eps) <= through:
@@ -235,12 +224,8 @@ class Zcdp:
         if kind == "gaussian" and delta is not None:
             return self._gaussian(remainder, delta), delta
         through = self.pure(remainder) if remainder else 0.0
-        return _with_delta(
-            max(through, 0.0 if eps is None else _remainder(self.eps, eps)),
-            _remainder(self.for_lost, lost),
-            kind,
-            delta,
-        )
+        largest = max(through, 0.0 if eps is None else _remainder(self.eps, eps))
+        return _with_delta(largest, _remainder(self.for_lost, lost), kind, delta)
 
     def _gaussian(self, remainder: Fraction, delta: float) -> float:
         def fits(eps: float) -> bool:
@@ -341,15 +326,12 @@ class Pld:
         return accounting.composed_eps(parts, delta, self.neighbouring, self.eps) + (self.eps - eps)
 
     def fits(self, costs: Costs) -> bool:
-        """The composed eps stays inside."""
         return self._eps(costs) <= self.eps
 
     def spent(self, costs: Costs) -> tuple[float, float]:
-        """The composed eps at the budget's delta."""
         return (math.nextafter(self._eps(costs), math.inf), self.delta) if costs else (0.0, 0.0)
 
     def remaining(self, costs: Costs, kind: str = "approx", delta: float | None = None) -> tuple[float, float]:
-        """The largest eps of one more release, by bisection; without a delta it is a pure one."""
         delta = delta or 0.0
 
         def fits(eps: float) -> bool:
@@ -364,7 +346,6 @@ class Pld:
         return _most_eps(fits, high, _CLOSE), delta
 
     def short_of(self, costs: Costs, addition: Costs) -> list[Shortage]:
-        """The composed eps."""
         before, after = self._eps(costs), self._eps(added(costs, addition))
         if after <= self.eps:
             return []

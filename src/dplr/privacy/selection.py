@@ -18,11 +18,9 @@ class Coins(Protocol):
 
     def below(self, bound: int) -> int:
         """Uniform on {0, ..., bound - 1}."""
-        ...
 
     def happens_exp(self, exponent: Fraction) -> bool:
         """True with probability exp(-exponent)."""
-        ...
 
 
 def rounded_down(eps: float) -> Fraction:
