@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dplr.bounds.scaling import Prep
-from dplr.fitting.pretraining import Public, PublicData, mean_losses
+from dplr.fitting.pretraining import Public, PublicData
 from dplr.mechanisms import SHORTHANDS
 from dplr.problem.fit import Fit, History
 from dplr.problem.problem import Problem
@@ -22,6 +22,6 @@ def read_history(
     losses = None
     if isinstance(public, PublicData):
         classes = labels.classes.tolist() if labels else None
-        losses = mean_losses(public, problem, prep, classes, fit.iterates)
+        losses = public.mean_losses(problem, prep, classes, fit.iterates)
     coefs, intercepts = np.array([coef for coef, _ in models]), np.array([intercept for _, intercept in models])
     return History(fit.released[SHORTHANDS[fit.statement.mechanism].steps_in], coefs, intercepts, losses)

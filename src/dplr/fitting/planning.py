@@ -21,7 +21,7 @@ from dplr.fitting.aims import COEFFICIENTS, check_table, choose_table
 from dplr.fitting.curves import curved_bounds
 from dplr.fitting.one_vs_rest import ReleasePlan, is_several, plan_models
 from dplr.fitting.options import PLANNED, FitOptions, check_l2, check_options
-from dplr.fitting.pretraining import Public, PublicData, PublicLike, read_public, start
+from dplr.fitting.pretraining import Public, PublicLike, read_public
 from dplr.fitting.ranges import Ranges, choice_for, clippable, plan_ranges, with_ranges
 from dplr.mechanisms import as_mechanism
 from dplr.mechanisms.automatic import AUTO, choose
@@ -135,7 +135,7 @@ class PublicFacts:
         columns = self.columns or self.public_columns
         public = read_public(self.public, self.n_features, columns, self.fit_intercept, self.layout)
         threshold = self.bounds.threshold if self.bounds is not None and self.loss.classification else None
-        return public.above(threshold) if threshold is not None and isinstance(public, PublicData) else public
+        return public if threshold is None or public is None else public.above(threshold)
 
     @cached_property
     def prep(self) -> Prep:
@@ -152,7 +152,7 @@ class PublicFacts:
         problem = Problem(self._scaled_loss, self.prep.geometry, relation, self.n_rows, ridge, (), unit=self.unit)
         facts, w0 = self._assumed(), None
         if self.start is not None:
-            w0, sentences = start(self.start, problem, self.prep, self.classes)
+            w0, sentences = self.start.start(problem, self.prep, self.classes)
             facts += sentences
         problem = replace(problem, assumptions=tuple(facts), w0=w0)
         return replace(problem, clippable=clippable(self._ranges, problem, self.prep))

@@ -34,7 +34,6 @@ from dplr.rows import (
     check_indexes,
     resolve_labels,
 )
-from dplr.rows.exact import Faults
 from dplr.rows.losses import LossGradient
 
 _FORMS = "Give public data (X, y), a fitted model, or a pair (coef, intercept)."
@@ -55,6 +54,38 @@ class PublicData:
         """These rows with labels that say whether their target is above the threshold of the bounds."""
         return replace(self, y=Target(NUMERIC, above(self.y, threshold).y, self.y.type_name))
 
+    def start(self, problem: Problem, prep: Prep, classes: Sequence[Any] | None) -> Start:
+        """The exact minimiser of the problem's own loss on its own scaling, with `NoPrivacy`'s ridge."""
+        rows, n = self._rows(problem, prep, classes), len(self.y)
+        squared = problem.loss.slope > 0 and not problem.loss.classification  # moments are enough for it
+        mechanism = FunctionalMechanism() if squared else NoPrivacy()
+        alone = Problem(problem.loss, problem.geometry, Neighbouring.REPLACE_ONE, n, PLAIN / n, ())
+        plan = mechanism.plan(alone, math.inf, 0.0)
+        w0 = mechanism.solve(plan, [mechanism.run(rows, plan, Source())])[0]
+        return tuple(w0.tolist()), (f"public data of {n} rows, where the fit starts: they are {DISJOINT}",)
+
+    def mean_losses(
+        self, problem: Problem, prep: Prep, classes: Sequence[Any] | None, coefs: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Mean loss at each of `coefs` (k, q)."""
+        geometry, rows = problem.geometry, self._rows(problem, prep, classes)
+        query = LossGradient(problem.loss, geometry.d, geometry.intercept > 0, with_loss=True)
+        return np.array([rows.sum(query, coef).loss for coef in coefs]) / len(self.y)
+
+    def _rows(self, problem: Problem, prep: Prep, classes: Sequence[Any] | None) -> _PublicRows:
+        y, labels = None, None
+        if problem.loss.classification:
+            resolved = resolve_labels(self.y, _two_labels(self.y.values) if classes is None else classes)
+            y, labels, names = resolved.y, resolved.codes, resolved.classes.tolist()
+            missing = [label for label, code in zip(names, labels, strict=True) if not (y == code).any()]
+            if missing:
+                got = f"none that is {missing[0]!r}"
+                raise ValueError(sentence("public", f"must hold both labels, {names}", got))
+        y = self.y.as_float() if y is None else y
+        rows = _PublicRows(self.X, y, replace(prep, labels=labels, layout=None))  # encoded already
+        rows.columns = self.columns
+        return rows
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PublicModel:
@@ -65,14 +96,27 @@ class PublicModel:
     promise: str = ""
     outcome: Any = None
 
-    def about(self, classes: Sequence[Any] | None) -> PublicModel:
-        """The coefficients for the second of these labels: a fitted model may be about the first."""
-        if classes is None or len(classes) != 2 or self.outcome is None or self.outcome != classes[0]:
-            return self
-        return replace(self, coef=-self.coef, intercept=-self.intercept, outcome=classes[1])
+    def above(self, _: float) -> PublicModel:
+        """Itself: it is about labels already."""
+        return self
+
+    def start(self, _: Problem, prep: Prep, classes: Sequence[Any] | None) -> Start:
+        """The coefficients in the scaled problem, about the second of these labels."""
+        turned = classes is not None and len(classes) == 2 and self.outcome is not None and self.outcome == classes[0]
+        coef, intercept = (-self.coef, -self.intercept) if turned else (self.coef, self.intercept)
+        with np.errstate(over="ignore", invalid="ignore"):
+            w0 = prep.from_user_units(coef, intercept)
+        if not np.isfinite(w0).all():
+            got = (coef.tolist(), intercept)
+            raise ValueError(sentence("public", "must be finite in the scaled problem too", got))
+        shown = f"public coefficients {np.array2string(coef, threshold=20, precision=6)}, intercept {intercept:g}"
+        if self.promise:
+            return w0, (f"{shown}: a release of its own, under {self.promise}; on common records both add up",)
+        return w0, (f"{shown}: they do not come from the private data; the data behind them are {DISJOINT}",)
 
 
 Public = PublicData | PublicModel
+Start = tuple[tuple[float, ...], tuple[str, ...]]  # w0 in the scaled problem, and the sentences of the statement
 
 
 class FittedModel(Protocol):
@@ -151,9 +195,9 @@ def read_public(
         if getattr(public, "ranges_", None):
             remedy = 'It is no linear model beyond them: fit it with a spec that has ranges="off".'
             raise ValueError(sentence("public", "must have no ranges of its own", public.ranges_, remedy))
-        read = _read_model((public.coef_, public.intercept_), n_features, fit_intercept, _promise(public))
-        labels = np.asarray(getattr(public, "classes_", ())).tolist()
-        return replace(read, outcome=getattr(public, "outcome_", labels[1] if len(labels) == 2 else None))
+        read, labels = (public.coef_, public.intercept_), np.asarray(getattr(public, "classes_", ())).tolist()
+        outcome = getattr(public, "outcome_", labels[1] if len(labels) == 2 else None)
+        return replace(_read_model(read, n_features, fit_intercept), promise=_promise(public), outcome=outcome)
     if hasattr(public, "get_params"):
         remedy = "Fit it; where it is cloned, as in cross-validation, give (est.coef_, est.intercept_)."
         raise ValueError(sentence("public", "must be a linear model that is fitted", type(public).__name__, remedy))
@@ -168,70 +212,6 @@ def column_names(public: Any) -> tuple[str, ...] | None:
     return None if table is None else table.columns
 
 
-def start(
-    public: Public, problem: Problem, prep: Prep, classes: Sequence[Any] | None
-) -> tuple[tuple[float, ...], tuple[str, ...]]:
-    """w0 in the scaled problem, and the sentences of the statement about it.
-
-    Of public data it is the exact minimiser of the problem's own loss on its own scaling, with `NoPrivacy`'s ridge.
-
-    Parameters
-    ----------
-    problem, prep : of the private fit.
-    classes : the two labels, the second of which the model is about; None for a numeric target, or to take them,
-        sorted, from the public data.
-    """
-    if isinstance(public, PublicData):
-        w0 = tuple(_minimiser(public, problem, prep, classes).tolist())
-        return w0, (f"public data of {len(public.y)} rows, where the fit starts: they are {DISJOINT}",)
-    public = public.about(classes)
-    with np.errstate(over="ignore", invalid="ignore"):
-        w0 = prep.from_user_units(public.coef, public.intercept)
-    if not np.isfinite(w0).all():
-        got = (public.coef.tolist(), public.intercept)
-        raise ValueError(sentence("public", "must be finite in the scaled problem too", got))
-    shown = f"public coefficients {np.array2string(public.coef, threshold=20, precision=6)}"
-    shown += f", intercept {public.intercept:g}"
-    if public.promise:
-        return w0, (f"{shown}: a release of its own, under {public.promise}; on common records both add up",)
-    return w0, (f"{shown}: they do not come from the private data; the data behind them are {DISJOINT}",)
-
-
-def mean_losses(
-    public: PublicData, problem: Problem, prep: Prep, classes: Sequence[Any] | None, coefs: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Mean loss on public data at each of `coefs` (k, q)."""
-    geometry = problem.geometry
-    query = LossGradient(problem.loss, geometry.d, geometry.intercept > 0, with_loss=True)
-    rows = _rows(public, problem, prep, classes)
-    return np.array([rows.sum(query, coef).loss for coef in coefs]) / len(public.y)
-
-
-def _minimiser(public: PublicData, problem: Problem, prep: Prep, classes: Sequence[Any] | None) -> NDArray[np.float64]:
-    rows, n = _rows(public, problem, prep, classes), len(public.y)
-    squared = problem.loss.slope > 0 and not problem.loss.classification  # moments are enough for it
-    mechanism = FunctionalMechanism() if squared else NoPrivacy()
-    alone = Problem(problem.loss, problem.geometry, Neighbouring.REPLACE_ONE, n, PLAIN / n, ())
-    plan = mechanism.plan(alone, math.inf, 0.0)
-    return mechanism.solve(plan, [mechanism.run(rows, plan, Source())])[0]
-
-
-def _rows(public: PublicData, problem: Problem, prep: Prep, classes: Sequence[Any] | None) -> _PublicRows:
-    y, labels = public.y.as_float() if not problem.loss.classification else public.y.values, None
-    if problem.loss.classification:
-        resolved = resolve_labels(public.y, _two_labels(y) if classes is None else classes)
-        y, labels = resolved.y, resolved.codes
-        missing = [
-            label for label, code in zip(resolved.classes.tolist(), labels, strict=True) if not (y == code).any()
-        ]
-        if missing:
-            rule = f"must hold both labels, {resolved.classes.tolist()}"
-            raise ValueError(sentence("public", rule, f"none that is {missing[0]!r}"))
-    rows = _PublicRows(public.X, y, replace(prep, labels=labels, layout=None))  # encoded already
-    rows.columns = public.columns
-    return rows
-
-
 class _PublicRows(ArrayRows):
     """Rows whose faults are those of the parameter `public`."""
 
@@ -240,25 +220,20 @@ class _PublicRows(ArrayRows):
     def total(self, query: Any, coef: Any = None, rows: Selection = ALL) -> Any:
         """Sum the query; refuse unknown labels and say what was clipped."""
         total = self.sum(query, coef, rows)
-        _check_faults(total.faults, self.geometry.half_width is not None, self.columns)
+        faults = total.faults
+        if faults.unknown_labels:
+            got = f"{faults.unknown_labels} of {faults.rows} rows with another"
+            raise ValueError(sentence("public", "must hold only the two labels of y", got, "Recode its labels."))
+        *features, target = faults.outside
+        parts = [f"{features[0] / faults.rows:.2%} of the rows of X, outside the unit ball"] if features[0] else []
+        if self.geometry.half_width is not None:
+            named = [pair for pair in zip(self.columns, features, strict=True) if pair[1]]
+            parts = [f"{name} {count / faults.rows:.2%}" for name, count in named[:10]]
+        parts += [f"y {target / faults.rows:.2%}"] if target else []
+        if parts:
+            remedy = "Check the units: they must be those of the private data."
+            warn(f"`public` has values outside the bounds, clipped: {', '.join(parts)}. {remedy}", DataWarning)
         return total
-
-
-def _check_faults(faults: Faults, bounded: bool, columns: Sequence[str]) -> None:
-    if faults.unknown_labels:
-        got = f"{faults.unknown_labels} of {faults.rows} rows with another"
-        raise ValueError(sentence("public", "must hold only the two labels of y", got, "Recode its labels."))
-    *features, target = faults.outside
-    parts = []
-    if bounded:
-        parts += [f"{name} {k / faults.rows:.2%}" for name, k in zip(columns, features, strict=True) if k][:10]
-    elif features[0]:
-        parts.append(f"{features[0] / faults.rows:.2%} of the rows of X, outside the unit ball")
-    if target:
-        parts.append(f"y {target / faults.rows:.2%}")
-    if parts:
-        remedy = "Check the units: they must be those of the private data."
-        warn(f"`public` has values outside the bounds, clipped: {', '.join(parts)}. {remedy}", DataWarning)
 
 
 def _two_labels(y: NDArray[Any]) -> list[Any]:
@@ -290,7 +265,7 @@ def _holds_data(public: Any) -> bool:
     return len(shape) == 2 and targets > 1
 
 
-def _read_model(pair: Any, n_features: int, fit_intercept: bool, promise: str = "") -> PublicModel:
+def _read_model(pair: Any, n_features: int, fit_intercept: bool) -> PublicModel:
     try:
         coef, intercept = (np.array(part, dtype=np.float64).ravel() for part in pair)
     except (TypeError, ValueError):
@@ -302,7 +277,7 @@ def _read_model(pair: Any, n_features: int, fit_intercept: bool, promise: str = 
         raise ValueError(sentence("public", "must be finite", pair))
     if not fit_intercept and intercept[0] != 0:
         raise ValueError(sentence("public", "must have intercept 0 with fit_intercept=False", float(intercept[0])))
-    return PublicModel(coef, float(intercept[0]), promise)
+    return PublicModel(coef, float(intercept[0]))
 
 
 def _check_names(public: Any, layout: Layout) -> None:
@@ -345,23 +320,20 @@ def _matrix(X: Any, n_features: int, columns: Sequence[str] | None, layout: Layo
             raise ValueError(sentence("public", "must have numeric columns", array.dtype.name))
         if array.ndim != 2 or array.shape[1] != width:
             raise ValueError(sentence("public", f"must have the {width} columns of X", array.shape))
-        by_position = None if layout is None or layout.plain else replace(layout, named=False)
-        return np.asarray(array, np.float64) if by_position is None else _encoded(array, by_position)
+        plain = layout is None or layout.plain
+        return np.asarray(array, np.float64) if plain else _encoded(array, replace(layout, named=False))
     if columns is None:
         raise ValueError(sentence("public", "must be an array where X has no column names", list(table.columns)))
-    features = layout.features if layout is not None else tuple(columns)
-    missing = [name for name in features if name not in table.columns]
-    extra = [name for name in table.columns if name not in features]
+    unbounded = Numeric(-math.inf, math.inf)
+    by_name = layout or Layout(tuple(columns), (unbounded,) * len(columns), True)
+    missing = [name for name in by_name.features if name not in table.columns]
+    extra = [name for name in table.columns if name not in by_name.features]
     if missing or (extra and not (layout is not None and layout.named)):
         raise ValueError(
             f"`public` must have exactly the columns of X; missing: {missing or 'none'}; not in X: {extra or 'none'}. "
             "Select the same columns."
         )
-    by_name = Layout(features, (_ANY,) * len(features), True) if layout is None else replace(layout, named=True)
-    return _encoded(table, by_name)
-
-
-_ANY = Numeric(-math.inf, math.inf)
+    return _encoded(table, replace(by_name, named=True))
 
 
 def _encoded(X: Any, layout: Layout) -> NDArray[np.float64]:
