@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 import dplr
-from dplr.estimators import ESTIMATORS, OWN
+from dplr.estimators._models import ESTIMATORS, OWN
 from dplr.fitting.options import _DECLARED, _SECTION, _entries, declared, documented, entry_of
 
 MODELS = [*ESTIMATORS.values(), *OWN.values()]

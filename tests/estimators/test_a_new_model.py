@@ -10,7 +10,7 @@ import pytest
 
 import dplr
 import toy_model
-from dplr.estimators import ESTIMATORS
+from dplr.estimators._models import ESTIMATORS
 from dplr.fitting.options import limits_of
 from dplr.problem.losses import LOSSES
 from toy_model import LOSS, LogCoshRegression

@@ -1,7 +1,7 @@
 """scikit-learn estimators and dplr.fit: the only part of dplr that imports scikit-learn. Private.
 
-`_base.py` turns a user's parameters and rows into a fit, and its release into a fitted model; classifiers and
-regressors add labels and predictions, and a file for each model adds its loss. `_callers.py`
+`_base.py` turns a user's parameters and rows into a fit, and its release into a fitted model; `_models.py` has the
+models, which add losses, labels and predictions. `_callers.py`
 and `_learners.py` examine the callers of a fit, since some tools of scikit-learn break the promise of the model inside
 them. Tables, refits, exports and the notebook view are post-processing of a release.
 
@@ -17,17 +17,21 @@ from typing import Any, Literal, TypeAlias, Unpack, overload
 
 from dplr._kit.validation import check_choice, check_count, check_list, sentence
 from dplr.bounds.formulas import Formula
-from dplr.estimators._classifier import PrivateClassifier
 from dplr.estimators._formulas import is_formula
-from dplr.estimators._huber import HuberRegressor
-from dplr.estimators._linear import LinearRegression
-from dplr.estimators._logistic import LogisticRegression
-from dplr.estimators._margin import MarginClassifier
-from dplr.estimators._poisson import PoissonRegressor
-from dplr.estimators._regressor import PrivateRegressor
-from dplr.estimators._residual import ResidualRegressor
+from dplr.estimators._models import (
+    ESTIMATORS,
+    OWN,
+    HuberRegressor,
+    HuberSVC,
+    LinearRegression,
+    LogisticRegression,
+    MarginClassifier,
+    PoissonRegressor,
+    PrivateClassifier,
+    PrivateRegressor,
+    ResidualRegressor,
+)
 from dplr.estimators._search import PrivateSearch
-from dplr.estimators._svm import HuberSVC
 from dplr.estimators._transformers import BoundsEncoder, RandomFourierFeatures, UnitBall
 from dplr.fitting.options import FitKeywords, ManyKeywords, declared, takes
 from dplr.problem.losses import Loss, model_of, own_form
@@ -39,16 +43,6 @@ __all__ = [
 ]  # fmt: skip
 
 Estimator: TypeAlias = PrivateClassifier | PrivateRegressor
-# The class of every public model of `dplr.problem.losses.LOSSES`.
-ESTIMATORS: dict[str, Any] = {
-    "logistic": LogisticRegression,
-    "linear": LinearRegression,
-    "svm": HuberSVC,
-    "huber": HuberRegressor,
-    "poisson": PoissonRegressor,
-}
-# The class for a loss of a user's own, by its form.
-OWN: dict[str, Any] = {"margin": MarginClassifier, "residual": ResidualRegressor}
 
 
 @overload

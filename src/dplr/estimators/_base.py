@@ -180,8 +180,43 @@ class PrivateLinearModel(FitOptions, NotebookView, Fitted, BaseEstimator):  # ty
         """Set `coef_` and `intercept_` from arrays (models, n_features) and (models,)."""
         raise AttributeError("each model sets its coefficients in its own shape")
 
-    def _fit_model(self, X: Any, y: Any, sample_weight: Any, person: Any, refused: dict[str, Any]) -> Self:
-        """Fit this estimator itself."""
+    def fit(self, X: Any, y: Any, *, sample_weight: Any = None, person: Any = None, **refused: Any) -> Self:
+        """Spend eps on a model of y given X.
+
+        Parameters
+        ----------
+        X : array-like, table, path-like or Stream
+            Array of shape (n_rows, n_features), or a table of pandas, polars or Arrow. Or rows that are streamed: the
+            path of a Parquet file, a list of paths, a folder, a pattern such as ``"people/*.parquet"``, a lazy table,
+            or a `dplr.Stream`.
+        y : array-like of shape (n_rows,), or str
+            Labels or numbers; numbers also where the bounds have a threshold. Or the name of a column of X, as it must
+            be where rows are streamed.
+        sample_weight : array-like of shape (n_rows,), str or None, default=None
+            Weights, or the name of a column of X. They are clipped to the `weight_max` of the bounds, which they
+            require.
+        person : array-like of shape (n_rows,), str or None, default=None
+            Ids, or the name of a column of X. Rows with one id are one person's.
+        **refused : object
+            Nothing else is taken: the error says where a parameter belongs.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            A parameter or the data break a rule. No noise was drawn, and nothing was spent.
+        BudgetExceeded
+            The ledger cannot pay for the fit. No row was read, and nothing was spent.
+
+        Privacy
+        -------
+        Every call is a release of its own, and spends eps and delta anew. The Privacy section of the class says what is
+        protected, what is released and what is assumed public.
+        """
         if refused:
             takes = "it takes X, y, sample_weight and person. Parameters belong to the constructor."
             raise TypeError(f"`fit` does not take {', '.join(refused)}; {takes}")

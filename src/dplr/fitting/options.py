@@ -307,9 +307,8 @@ def documented(thing: T, entries: Mapping[str, str] | None = None, further: Mapp
         return thing
     parts = _SECTION.split(inspect.cleandoc(text))
     sections = {"": parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
-    parameters = _merged(thing, _entries(sections.get("Parameters", "")), entries or {})
-    inherited = _attributes_of_bases(thing)
-    attributes = {**inherited, **_entries(sections.get("Attributes", ""))}
+    parameters = _merged(thing, _entries(sections.get("Parameters", "")), entries or _of_bases(thing, "Parameters"))
+    attributes = {**_of_bases(thing, "Attributes"), **_entries(sections.get("Attributes", ""))}
     sections |= {"Parameters": parameters, "Attributes": "\n".join(attributes.values())}
     for name, text in (further or {}).items():
         sections[name] = f"{text}\n{sections.get(name, '')}" if name == "Raises" else sections.get(name, text)
@@ -349,10 +348,10 @@ def _entries(section: str) -> dict[str, str]:
     return {entry.splitlines()[0].split(" : ")[0]: entry for entry in entries}
 
 
-def _attributes_of_bases(thing: Any) -> dict[str, str]:
-    """The attributes that the nearest base class with such a section describes."""
+def _of_bases(thing: Any, section: str) -> dict[str, str]:
+    """The entries of the nearest base class of ours with such a section."""
     for base in thing.__mro__[1:] if isinstance(thing, type) else ():
         parts = _SECTION.split(inspect.cleandoc(base.__doc__ or ""))
-        if base.__module__.startswith("dplr.") and "Attributes" in parts[1::2]:
-            return _entries(parts[parts.index("Attributes") + 1])
+        if base.__module__.startswith("dplr.") and section in parts[1::2]:
+            return _entries(parts[parts.index(section) + 1])
     return {}

@@ -14,8 +14,7 @@ import numpy as np
 from dplr.bounds.declared import MAX_FEATURES, Bounds, codebook_of, with_numbers
 from dplr.bounds.fourier import FourierMap
 from dplr.bounds.scaling import Prep
-from dplr.estimators import ESTIMATORS, OWN
-from dplr.estimators._classifier import PrivateClassifier
+from dplr.estimators._models import ESTIMATORS, OWN, PrivateClassifier
 from dplr.fitting.one_vs_rest import is_several
 from dplr.fitting.options import limits_of
 from dplr.fitting.planning import PublicFacts

@@ -329,7 +329,7 @@ def poisson(low: float, high: float, offset: float = 0.0) -> Loss:
     return loss_of("poisson", knotted("family", first, _RATE_KNOTS, (rates - middle) / half), link="log")
 
 
-# The public models: name -> loss with default options. Their estimators are in `dplr.estimators.ESTIMATORS`.
+# The public models: name -> loss with default options. Their estimators are in `dplr.estimators._models.ESTIMATORS`.
 LOSSES: dict[str, Loss] = {
     "logistic": LOGISTIC,
     "linear": SQUARED,
