@@ -11,7 +11,7 @@ import dplr
 import fits as fitting
 from dplr.bounds.scaling import box_prep
 from dplr.ledger.budget import NullLedger
-from dplr.mechanisms.noisy_gd.descent import frame_of, intervals_of
+from dplr.mechanisms.noisy_gd.spec import frame_of
 from dplr.mechanisms.protocol import CLIPS
 from dplr.noise import Source
 from dplr.plots._view import read_model
@@ -96,7 +96,7 @@ def test_every_release_is_the_floored_sum_of_clipped_rows_plus_its_own_noise():
     mechanism = dplr.NoisyGradientDescent(standardise="on", steps=3)
     found = fitting.run(rows, problem, mechanism, 2.0, 1e-6, NullLedger(), source)
     planned = mechanism.plan(problem, 2.0, 1e-6)
-    middles, half_widths = intervals_of(found.released, planned)
+    middles, half_widths = planned.mechanism.intervals_of(planned, found.released)
     assert (half_widths < prep.geometry.half_width).all()
     ends = [(middles + side * half_widths) * 2**20 / prep.scale[:2] + prep.shift[:2] for side in (-1, 1)]
     frame, walk, block = frame_of(found.released, planned), planned.settings, planned.statement.released["gradients"]
@@ -209,7 +209,7 @@ def test_ranges_lie_within_the_bounds_and_are_not_too_narrow_whatever_was_releas
     for size in (0.1, 1.0, 3.0):
         means, squares = size * c * rng.uniform(-1, 1, (1_000, 2)), size * c**2 * rng.uniform(-1, 1, (1_000, 2))
         for one, two in zip(means, squares, strict=True):
-            middles, half_widths = intervals_of({"means": n * one, "squares": n * two}, planned)
+            middles, half_widths = planned.mechanism.intervals_of(planned, {"means": n * one, "squares": n * two})
             assert (np.abs(middles) + half_widths <= c * (1 + 1e-15)).all()
             assert (half_widths >= 0.05 * c).all()
             assert (np.abs(np.clip(one, -c, c) - middles) <= half_widths * (1 + 1e-12)).all()

@@ -12,10 +12,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 import dplr
 import fits as fitting
 from dplr._core import go_down
-from dplr._kit.progress import silent
 from dplr.bounds.scaling import ball_prep
 from dplr.ledger.budget import NullLedger
-from dplr.mechanisms.noisy_gd.descent import InTheBall, descend
+from dplr.mechanisms.noisy_gd.spec import InTheBall
 from dplr.noise import Source
 from dplr.privacy.guarantees import Gaussian, Neighbouring, Poisson
 from dplr.problem.losses import LOGISTIC, SQUARED
@@ -205,13 +204,13 @@ def test_every_model_of_a_step_sums_a_batch_of_its_own():
             batches.append(units.tolist())
             return units
 
-        def total(self, query, coef, rows):
+        def total(self, query, coef, rows=None):
             zeros = np.zeros(query.shape, np.int64)
-            return Total(zeros, zeros, query.exponent, Faults(0, 0, 0, ()))
+            return Total(zeros, zeros, -40, Faults(0, 0, 0, ()))
 
     rows, source = Rows(), Source(3)
     for _ in range(3):
-        descend(rows, planned, source, silent)
+        planned.mechanism.run(rows, planned, source)
     assert len(batches) == 6
     assert len(set(map(tuple, batches))) == 6
 

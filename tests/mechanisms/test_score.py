@@ -12,7 +12,7 @@ from scipy import special
 import dplr
 from dplr.inference.intervals import UNBOUNDED, intervals
 from dplr.mechanisms.score import noise as of_rounds
-from dplr.mechanisms.score import rounds
+from dplr.mechanisms.score import spec as rounds
 from dplr.mechanisms.score.noise import round_at_zero
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.geometry import Geometry
@@ -21,6 +21,8 @@ from dplr.problem.problem import Problem
 from made_rows import make_groups
 
 RELATIONS = ["replace_one", "add_remove"]
+
+KINDS = ("score", "diagonal", "off_diagonal")
 
 
 def made(n=4000, d=3, seed=0, strength=1.5):
@@ -118,7 +120,7 @@ def test_the_noise_of_every_block_has_the_deviation_of_the_plan(relation):
             rng=0, neighbouring=relation, n_rows=500,
         )  # fmt: skip
     many = [est.released_ for est in fits]
-    for kind in rounds.KINDS:
+    for kind in KINDS:
         name = f"round_1_{kind}"  # made at zero, whatever the noise is
         errors = np.array([part[name] - exact.released_[name] for part in many]).ravel()
         deviation = plan.released[name].scale
@@ -218,7 +220,7 @@ def test_cells_of_the_equation_carry_the_noise_of_the_plan():
         plan = dplr.ScoreRelease().plan(problem, 1.0, 1e-6)
         part = {name: np.ones(block.shape) for name, block in plan.released.items()}
         (reading,) = dplr.ScoreRelease().readings(plan, [part], [])
-        diagonal, beside = (plan.released[f"round_3_{kind}"].deviation ** 2 for kind in rounds.KINDS[1:])
+        diagonal, beside = (plan.released[f"round_3_{kind}"].deviation ** 2 for kind in KINDS[1:])
         c = prep.geometry.half_width
         np.testing.assert_array_equal(reading.tied, [0, 2 * c, 2 * c, 2 * c, 0, 0])
         np.testing.assert_array_equal(np.diag(reading.cells), [diagonal, 0, 0, 0, diagonal, diagonal])

@@ -11,7 +11,7 @@ from scipy import special
 
 import dplr
 from declared_units import declared
-from dplr.mechanisms.score import rounds
+from dplr.mechanisms.score import spec as rounds
 from dplr.mechanisms.score.noise import MEAT_SHARE
 from dplr.privacy.estimand import Estimand
 from dplr.problem.losses import LOGISTIC, POISSON, has_score, huber_residual, poisson, smooth_huber

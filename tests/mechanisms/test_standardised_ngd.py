@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 import dplr
 import fits as fitting
 from dplr.ledger.budget import NullLedger
-from dplr.mechanisms.noisy_gd import descent
-from dplr.mechanisms.noisy_gd.descent import Frame, frame_of, numeric_columns
+from dplr.mechanisms.noisy_gd import spec as descent
+from dplr.mechanisms.noisy_gd.spec import Frame, frame_of, numeric_columns
 from dplr.noise import Source
 from dplr.privacy import sensitivity
 from dplr.privacy.calibration import continuous_target

@@ -7,7 +7,7 @@ import pytest
 
 from dplr.mechanisms import ScoreRelease
 from dplr.mechanisms.score.noise import RATE_WEIGHT, round_anywhere
-from dplr.mechanisms.score.rounds import smooth
+from dplr.mechanisms.score.spec import smooth
 from dplr.privacy import sensitivity
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.geometry import Geometry

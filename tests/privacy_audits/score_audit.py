@@ -16,7 +16,7 @@ from dplr.auditor.sampled import gaussian_eps, mu_lower_bound
 from dplr.bounds.scaling import ball_prep
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms import ScoreRelease
-from dplr.mechanisms.score.rounds import of_round
+from dplr.mechanisms.score.spec import of_round
 from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import LOGISTIC, Loss, huber_residual, poisson, smooth_huber

@@ -26,7 +26,7 @@ def test_neighbours_are_told_apart_by_at_most_eps_and_by_nearly_as_much(name):
     assert floor * EPS <= measure(CASES[name], runs) <= EPS
 
 
-SENSITIVITY, ROUNDS, SPEC = "privacy/sensitivity.py", "mechanisms/score/rounds.py", "mechanisms/score/spec.py"
+SENSITIVITY, SPEC = "privacy/sensitivity.py", "mechanisms/score/spec.py"
 NUMBERS = "privacy/sensitivity.py"
 COMPOSED, QUERY = "mechanisms/composed.py", "rows/scores_at.py"
 BROKEN = {
@@ -41,10 +41,10 @@ BROKEN = {
         "hessian, add_remove", SPEC, '"diagonal": weight,', '"diagonal": 2 * weight,'
     ),
     "a round has no noise": (
-        "score", ROUNDS, "noisy_blocks(cells, plan, source)\n    if",
+        "score", SPEC, "noisy_blocks(cells, plan, source)\n        if",
         "noisy_blocks(cells, plan, source) if not number else "
         "{name: np.ldexp(sums.integers(-20, at).astype(np.float64), -20) for name, (sums, at, _) in cells.items()}"
-        "\n    if"
+        "\n        if"
     ),
     "squares have a tenth of their noise": (
         "huber, add_remove", SPEC, "meat_l2_sensitivity(problem, most)", "meat_l2_sensitivity(problem, most) / 10"

@@ -28,15 +28,16 @@ def test_neighbours_are_told_apart_by_at_most_what_is_stated_and_by_nearly_as_mu
     assert floor * allowed <= measure(CASES[name], runs) <= allowed <= EPS
 
 
-SENSITIVITY, DESCENT = "privacy/sensitivity.py", "mechanisms/noisy_gd/descent.py"
+SENSITIVITY, DESCENT = "privacy/sensitivity.py", "mechanisms/noisy_gd/spec.py"
 NOISE = "mechanisms/noisy_gd/noise.py"
 SILENT = 'type("Silent", (), {"gaussian": lambda self, units, size: np.zeros(size, np.int64)})()'
 FROM_ROWS = f"(noisy_columns(rows, plan, {SILENT}), plan)"
+FROM_ROWS_OF_A_PLAN = f"(plan, noisy_columns(rows, plan, {SILENT}))"
 BROKEN = [
     ("steps", 300, DESCENT,
-     "        frame = frame_of(columns, plan)", f"        frame = frame_of{FROM_ROWS}"),
+     "frame = frame_of(columns, plan)", f"frame = frame_of{FROM_ROWS}"),
     ("ends", 300, DESCENT,
-     "        ends = intervals_of(columns, plan)", f"        ends = intervals_of{FROM_ROWS}"),
+     "self.intervals_of(plan, columns)", f"self.intervals_of{FROM_ROWS_OF_A_PLAN}"),
     ("columns", 1_500, SENSITIVITY,
      "    return half_width * math.sqrt(4 * numeric + sum(min(size, 2) for size in block_sizes))",
      "    return half_width * math.sqrt(numeric + len(block_sizes))"),
@@ -50,7 +51,7 @@ BROKEN = [
      "levels = [1 / 2 for _ in (*geometry.blocks, *geometry.hats)]"),
     ("all", 1_000, NOISE, "    share = 1 - COLUMNS_SHARE if descent.standardised else Fraction(1)",
      "    share = Fraction(2)"),
-    ("all", 1_000, DESCENT, "geometry.intercept > 0, walk.clip * shrink)", "geometry.intercept > 0, walk.clip)"),
+    ("all", 1_000, DESCENT, "ClippedGradient(*facts, walk.clip * shrink)", "ClippedGradient(*facts, walk.clip)"),
 ]  # fmt: skip
 
 

@@ -1,7 +1,6 @@
-"""The mechanisms: one folder each, with its description, a frozen spec with plan() and run(), and its proof. Private.
+"""The mechanisms: one folder each, with a frozen spec with plan() and run(), and its proof. Private.
 
-A new one is a folder and two lines here: an import for type checkers, and its place in `SHORTHANDS`. Nothing
-registers itself.
+A new one is a folder, an import for type checkers here, and its place in `descriptions`. Nothing registers itself.
 """
 
 from __future__ import annotations
@@ -10,9 +9,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from dplr._kit.validation import sentence
-from dplr.mechanisms import functional, noisy_gd, perturbation, score
 from dplr.mechanisms.automatic import AUTO
-from dplr.mechanisms.protocol import Description, Mechanism, MechanismLike
+from dplr.mechanisms.descriptions import SHORTHANDS
+from dplr.mechanisms.protocol import Mechanism, MechanismLike
 
 if TYPE_CHECKING:
     from dplr.mechanisms.functional.spec import FunctionalMechanism as FunctionalMechanism
@@ -30,15 +29,6 @@ __all__ = [
     "OutputPerturbation",
     "ScoreRelease",
 ]
-
-SHORTHANDS: dict[str, Description] = {
-    "fm": functional.ABOUT,
-    "output": perturbation.ABOUT_OUTPUT,
-    "objective": perturbation.ABOUT_OBJECTIVE,
-    "ngd": noisy_gd.ABOUT,
-    "score": score.ABOUT,
-    "none": perturbation.ABOUT_NONE,
-}
 
 
 def as_mechanism(mechanism: MechanismLike) -> Mechanism:

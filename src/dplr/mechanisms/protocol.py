@@ -1,6 +1,6 @@
 """The interface of mechanisms: the methods of a spec, and the description of a mechanism.
 
-A description stands in the `__init__` of its mechanism's folder and imports nothing heavy: `dplr fit --help` reads it.
+The descriptions stand in `descriptions.py`, which imports nothing heavy: `dplr fit --help` reads it.
 """
 
 from __future__ import annotations

@@ -10,29 +10,18 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from dplr.mechanisms.protocol import Description, class_block
-from dplr.privacy.law import Law
+from dplr.mechanisms.descriptions import FUNCTIONAL
+from dplr.mechanisms.protocol import class_block
 
 if TYPE_CHECKING:
     from dplr.mechanisms.functional.moments import one_class
     from dplr.mechanisms.functional.spec import FunctionalMechanism
 
-__all__ = ["ABOUT", "FunctionalMechanism", "class_block", "one_class"]
-
-ABOUT = Description(
-    name="fm",
-    module="dplr.mechanisms.functional.spec",
-    spec="FunctionalMechanism",
-    title="the functional mechanism",
-    words="noise on sums over the records, from which the model is computed",
-    laws=((Law.DISCRETE_LAPLACE,), (Law.DISCRETE_GAUSSIAN,)),
-    arithmetic="integer",
-    noise_in="sums",
-)
+__all__ = ["FunctionalMechanism", "class_block", "one_class"]
 
 
 def __getattr__(name: str) -> Any:
     """The names of the spec's module, imported on first use."""
     if name not in __all__:
         raise AttributeError(f"module 'dplr.mechanisms.functional' has no attribute {name!r}")
-    return getattr(importlib.import_module(ABOUT.module), name)
+    return getattr(importlib.import_module(FUNCTIONAL.module), name)

@@ -12,9 +12,9 @@ import numpy as np
 from dplr._kit.progress import Track, silent
 from dplr._kit.validation import check_choice, check_list, real_number, sentence
 from dplr.inference.reading import Reading
+from dplr.mechanisms.descriptions import FUNCTIONAL
 from dplr.mechanisms.drawing import kept_total, noisy_blocks
 from dplr.mechanisms.equations import MEAT_BLOCKS, meat_cells
-from dplr.mechanisms.functional import ABOUT
 from dplr.mechanisms.functional import moments as layout
 from dplr.mechanisms.functional.moments import SQUARE, Blocks, Vector, diagonal_deviation, moment_matrix, one_class
 from dplr.mechanisms.functional.readings import missing_for_equation, missing_for_intervals, readings, units_of
@@ -115,7 +115,7 @@ class FunctionalMechanism(Tabled, Refitting):
     'paper: FM12 section 5.2, d^2/4 + 3d with d counting the intercept'
     """
 
-    about: ClassVar[Description] = ABOUT
+    about: ClassVar[Description] = FUNCTIONAL
     calibration: str = "tight"
     approximation: str = "minimax"
     margin_bound: float = 4.0

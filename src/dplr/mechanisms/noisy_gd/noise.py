@@ -12,7 +12,7 @@ from scipy import special
 
 from dplr._kit.validation import sentence
 from dplr.mechanisms.composed import Part, composed
-from dplr.mechanisms.noisy_gd import ABOUT
+from dplr.mechanisms.descriptions import DESCENT
 from dplr.privacy import sensitivity
 from dplr.privacy.accounting import poisson_noise_multiplier
 from dplr.privacy.calibration import (
@@ -28,7 +28,7 @@ from dplr.privacy.statement import Release
 from dplr.problem.plan import Settings
 from dplr.problem.problem import Problem
 
-BLOCK = ABOUT.steps_in
+BLOCK = DESCENT.steps_in
 MEANS, SQUARES, RECORDS = "means", "squares", "records"
 # Share of mu^2 for the sums of columns where rows are standardised, chosen by measurement.
 COLUMNS_SHARE = Fraction(1, 10)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.validation import check_positive, sentence
-from dplr.mechanisms.perturbation import ABOUT_OBJECTIVE
+from dplr.mechanisms.descriptions import OBJECTIVE
 from dplr.noise import LARGEST_SCALE, Ints
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import Loss, model_of, models_with
@@ -35,7 +35,7 @@ _MANTISSA = 53  # of float64: whole units of the linear term's lattice, up to it
 # More than the rounding of the few operations that make a scale: scales are never below the exact ones.
 ROUNDED_UP = 1 + 2.0**-40
 # The delta of objective perturbation's tolerance, 2^-64: see objective.md, section 5.
-MISSED = ABOUT_OBJECTIVE.least_delta
+MISSED = OBJECTIVE.least_delta
 # Under add_remove the number of rows is private; the tolerance must be reached for every number up to this many times
 # the declared reference, and more rows are refused.
 MOST_ROWS = 16

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.validation import sentence
-from dplr.mechanisms.perturbation import ABOUT_OBJECTIVE
+from dplr.mechanisms.descriptions import OBJECTIVE
 from dplr.mechanisms.perturbation.ridge import gauge_deviations
 from dplr.privacy import sensitivity
 from dplr.privacy.gaussian import SMALLEST_MU, gaussian_log_delta, mu_margin
@@ -53,7 +53,7 @@ class LinearTerm(NamedTuple):
         """A norm that the linear term exceeds with probability at most 2^-64 / (1 + e^eps) (objective.md, lemma 6)."""
         if not self.scale:
             return 0.0
-        tail = eps + math.log1p(math.exp(-eps)) - math.log(ABOUT_OBJECTIVE.least_delta)
+        tail = eps + math.log1p(math.exp(-eps)) - math.log(OBJECTIVE.least_delta)
         gamma = geometry.n_coefs / (2 if self.law is Law.GAUSSIAN else 1)
         reach = (gamma + math.sqrt(2 * gamma * tail) + tail) * (1 + 2.0**-30)  # of its rounded draw too
         if self.law is Law.GAUSSIAN:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from dplr._kit.progress import Track, silent
 from dplr._kit.validation import sentence
-from dplr.mechanisms.perturbation import ABOUT_NONE, minimisation
+from dplr.mechanisms.descriptions import NONE
+from dplr.mechanisms.perturbation import minimisation
 from dplr.mechanisms.protocol import Description, Mechanism
 from dplr.noise import Source
 from dplr.privacy.guarantees import Pure
@@ -49,7 +50,7 @@ class NoPrivacy(Mechanism):
     Pure(eps=inf)
     """
 
-    about: ClassVar[Description] = ABOUT_NONE
+    about: ClassVar[Description] = NONE
 
     def plan(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> Plan:
         if not (math.isinf(eps) and delta == 0):

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from dplr._kit.progress import Track, silent
 from dplr._kit.validation import check_choice, sentence
 from dplr.inference.reading import Reading
-from dplr.mechanisms.perturbation import ABOUT_OBJECTIVE, hessian, minimisation
+from dplr.mechanisms.descriptions import OBJECTIVE
+from dplr.mechanisms.perturbation import hessian, minimisation
 from dplr.mechanisms.perturbation import noise as objective_noise
 from dplr.mechanisms.perturbation.minimisation import Minimisation
 from dplr.mechanisms.perturbation.noise import LinearTerm, deviations, linear_term
@@ -126,7 +127,7 @@ class ObjectivePerturbation(Tabled):
     4.03
     """
 
-    about: ClassVar[Description] = ABOUT_OBJECTIVE
+    about: ClassVar[Description] = OBJECTIVE
     calibration: str = "tight"
     coef_norm: float | None = None
     cut: float | str | None = "auto"

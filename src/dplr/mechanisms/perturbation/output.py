@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from dplr._kit.progress import Track, silent
 from dplr._kit.validation import check_choice, check_positive, sentence
-from dplr.mechanisms.perturbation import ABOUT_OUTPUT, minimisation
+from dplr.mechanisms.descriptions import OUTPUT
+from dplr.mechanisms.perturbation import minimisation
 from dplr.mechanisms.perturbation.ridge import output_ridge, pull_words, slope_cut
 from dplr.mechanisms.protocol import NOISES, RANGES, Description, Mechanism, instead
 from dplr.noise import Source
@@ -87,7 +88,7 @@ class OutputPerturbation(Mechanism):
     0.02
     """
 
-    about: ClassVar[Description] = ABOUT_OUTPUT
+    about: ClassVar[Description] = OUTPUT
     coef_norm: float | None = None
     cut: float | str = "auto"
     projection: float | None = None
