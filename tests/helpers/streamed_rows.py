@@ -138,21 +138,21 @@ class HoldingParts(FarParts):
     def groups(self) -> list[Any]:
         return [[part] for part in self.parts]
 
-    def held(self, recipe: Any, step: int, folder: str | None) -> tuple[Any, Any]:
+    def held(self, recipe: Any, step: int, folder: str | None) -> Any:
         shelf = Shelf(recipe, step, kind_of(self, recipe), folder, learns=len(self.parts) % 2 == 0)
-        groups = [WorkerRows(parts, shelf) for parts in self.groups()]
-        reading = Answering(lambda job: (group.reading(job, tempfile.gettempdir()).answer for group in groups))
-        return reading, Answering(lambda job: (group.sums(job, tempfile.gettempdir()) for group in groups))
+        return HeldHere([WorkerRows(parts, shelf) for parts in self.groups()])
 
 
-class Answering(Answered):
-    """Something that can be summed, from a function that answers."""
+class HeldHere(Answered):
+    """Rows that the first pass leaves in this process, as workers do."""
 
-    def __init__(self, answers: Any) -> None:
-        self._answers = answers
+    def __init__(self, groups: list[WorkerRows]) -> None:
+        self._groups, self._were_read = groups, False
 
     def answers(self, job: Any) -> Any:
-        return self._answers(job)
+        folder, first = tempfile.gettempdir(), not self._were_read
+        self._were_read = True
+        return (group.reading(job, folder).answer if first else group.sums(job, folder) for group in self._groups)
 
 
 @dataclass(frozen=True, eq=False)

@@ -270,8 +270,8 @@ def test_workers_hold_rows_while_a_fit_runs_and_not_longer(client, table, tmp_pa
 
     monkeypatch.setattr(dask._HeldSums, "sums", noting)
     assert_same(fitted(on_workers(table, client, tmp_path), **MANY), fitted(table, **MANY))
-    assert len(during) == 9
-    assert min(during) > 0
+    assert len(during) == 10
+    assert min(during[1:]) > 0, "the first pass reads them"
     assert len(os.listdir(tmp_path)) == 8 * 5
     assert eventually(lambda: mapped_on_workers(client) == 0)
 
@@ -313,7 +313,7 @@ def test_rows_of_a_worker_that_is_lost_are_read_again_and_no_bit_changes(given, 
 
     def losing(self, job, seen):
         passes.append(1)
-        if len(passes) == 2:
+        if len(passes) == 3:
             victim = next(iter(client.scheduler_info()["workers"]))
             client.run(lambda: os.kill(os.getpid(), signal.SIGKILL), workers=[victim], on_error="ignore")
         return sums(self, job, seen)

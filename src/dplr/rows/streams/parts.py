@@ -101,8 +101,8 @@ class Parts(Sums, Protocol):
 class Holder(Protocol):
     """Parts whose rows can stay, encoded, where they were read."""
 
-    def held(self, recipe: Any, step: int, folder: str | None) -> tuple[Sums, Sums]:
-        """All rows, for one pass; and every `step`-th row of each batch, which that pass leaves where it was read.
+    def held(self, recipe: Any, step: int, folder: str | None) -> Sums:
+        """All rows, for one pass; then every `step`-th row of each batch, which that pass leaves where it was read.
 
         They lie in a file without a name in `folder`, "" for a folder of the worker's own; None for its memory.
         """

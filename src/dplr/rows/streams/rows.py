@@ -152,8 +152,8 @@ class StreamedRows(Rows):
         if not of_loss or is_known or (step := self.sample_step) == 1:
             return source.totals(job, "sums")[0]
         if isinstance(source.parts, Holder):
-            reading, source.worker_sample = source.parts.held(self._recipe.mapped(None), step, None)
-            return source.totals(job, "sums", reading)[0]
+            source.worker_sample = source.parts.held(self._recipe.mapped(None), step, None)
+            return source.totals(job, "sums", source.worker_sample)[0]
         totals, kept = source.run(SampledPass(job, step), "sums") or (None, [])
         total = source.counted(totals)[0]
         source.sample = joined(kept)
@@ -172,12 +172,10 @@ class StreamedRows(Rows):
     def _held_rows(self) -> Sums | None:
         """All rows as workers hold them, or will after this pass; None while it does not pay or is not allowed."""
         source = self._source
-        if source.worker_rows is not None:
-            return source.worker_rows
-        if source.clipped_passes <= _PASSES_READ or source.folder is None or not isinstance(source.parts, Holder):
-            return None
-        reading, source.worker_rows = source.parts.held(self._recipe.mapped(None), 1, source.folder)
-        return reading
+        pays = source.clipped_passes > _PASSES_READ and source.folder is not None
+        if source.worker_rows is None and pays and isinstance(source.parts, Holder):
+            source.worker_rows = source.parts.held(self._recipe.mapped(None), 1, source.folder)
+        return source.worker_rows
 
     def loss_gradients(self, loss: Loss, coefs: Vector) -> Vector:
         query = LossGradient(loss, self.geometry.d, self.geometry.intercept > 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -30,59 +31,46 @@ class DaskParts(FarParts):
         tasks = [functools.partial(sum_part, job, *group) for group in grouped(self.parts, _cores(client))]
         return _answers(client, lambda task: client.submit(task, pure=False), tasks)
 
-    def held(self, recipe: Recipe, step: int, folder: str | None) -> tuple[Sums, Sums]:
-        """All rows, for one pass; and the rows that this pass leaves on the workers, for later ones."""
+    def held(self, recipe: Recipe, step: int, folder: str | None) -> Sums:
         cores, learnt = _cores(self._workers), 4 * recipe.prep.geometry.d + _LEARNT_A_ROW
         learns = self.rows is not None and learnt * self.rows <= _MOST_LEARNT_BYTES * cores
         shelf = Shelf(recipe, step, kind_of(self, recipe), folder, learns)
-        reading = _Reading(self._workers, [WorkerRows(group, shelf) for group in grouped(self.parts, cores)])
-        return reading, _HeldSums(reading)
+        return _HeldSums(self._workers, [WorkerRows(group, shelf) for group in grouped(self.parts, cores)])
 
 
 placed = DaskParts
 
 
-class _Reading(Answered):
-    """Rows that workers read once. The rows that they hold are freed with the futures, which this object has."""
+class _HeldSums(Answered):
+    """Rows that the first pass leaves on workers. They are freed with the futures, which this object has.
+
+    If a worker is lost, Dask makes another one read and hold its rows.
+    """
 
     def __init__(self, client: Any, groups: list[WorkerRows]) -> None:
-        self.client, self._groups = client, groups
-        self.futures: list[Any] = []
+        self._client, self._groups = client, groups
+        self._futures: list[Any] = []
+        self._holders: dict[str, Any] = {}
 
     def answers(self, job: RemotePass[Any]) -> Iterator[bytes]:
-        client = self.client
-
-        def begin(group: WorkerRows) -> Any:
-            self.futures.append(client.submit(functools.partial(_read, job, group), pure=False))
-            return client.submit(_answer, self.futures[-1], pure=False)
-
-        return _answers(client, begin, self._groups)
-
-
-class _HeldSums(Answered):
-    """Rows that workers hold. If a worker is lost, Dask makes another one read and hold its rows."""
-
-    def __init__(self, reading: _Reading) -> None:
-        self._reading, self._holders = reading, {}  # type: tuple[_Reading, dict[str, Any]]
-
-    def answers(self, job: RemotePass[Any]) -> Iterator[bytes]:
-        client, work = self._reading.client, functools.partial(_sum_held, job)
+        if not self._futures:
+            return _answers(self._client, functools.partial(self._read, job), self._groups)
         if not self._holders:
-            self._holders = answer_of("Dask", functools.partial(client.who_has, self._reading.futures))
+            self._holders = answer_of("Dask", functools.partial(self._client.who_has, self._futures))
+        return _answers(self._client, functools.partial(self._sum, job), self._futures)
 
-        def begin(future: Any) -> Any:
-            workers = list(self._holders.get(future.key, ())) or None
-            return client.submit(work, future, pure=False, workers=workers, allow_other_workers=workers is not None)
+    def _read(self, job: RemotePass[Any], group: WorkerRows) -> Any:
+        self._futures.append(self._client.submit(functools.partial(_reading, job, group), pure=False))
+        return self._client.submit(operator.attrgetter("answer"), self._futures[-1], pure=False)
 
-        return _answers(client, begin, self._reading.futures)
+    def _sum(self, job: RemotePass[Any], future: Any) -> Any:
+        workers, work = list(self._holders.get(future.key, ())), functools.partial(_sum_held, job)
+        options = {"workers": workers, "allow_other_workers": True} if workers else {}
+        return self._client.submit(work, future, pure=False, **options)
 
 
-def _read(job: RemotePass[Any], group: WorkerRows) -> WorkerRows:
+def _reading(job: RemotePass[Any], group: WorkerRows) -> WorkerRows:
     return group.reading(job, _own_folder())
-
-
-def _answer(group: WorkerRows) -> bytes:
-    return group.answer
 
 
 def _sum_held(job: RemotePass[Any], group: WorkerRows) -> bytes:
