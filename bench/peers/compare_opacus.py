@@ -65,7 +65,7 @@ def summing(X, y):
     """Our exact sums over many batches, drawn before: the kernel's call and nothing around it."""
     n, d = X.shape
     query, source = ClippedGradient(LOGISTIC, d, True, CLIP), Source()
-    known = ArrayRows(X, y, ball_prep(d, True, (0.0, 1.0)), threads=1).clipped_sums.kernel
+    known = ArrayRows(X, y, ball_prep(d, True, (0.0, 1.0)), threads=1).clipped_rows
     known.keep(chosen=True)  # as a fit does after some hundred steps
     units = max(1, round(BATCH / n * 2**32))
     batches = [source.bernoulli_indices(n, units) for _ in range(BATCHES)]

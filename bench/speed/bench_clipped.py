@@ -33,7 +33,7 @@ def case(n, d, quick, bounds="ball"):
     X, y = survey(n, d)
     y = 2.0 * y - 1.0
     rows = ArrayRows(X, y, prep_of(d, bounds), threads=1)
-    rows.clipped_sums.kernel.keep(chosen=False)
+    rows.clipped_rows.keep(chosen=False)
     return rows, X, y, on_coef_grid(np.random.default_rng(1).normal(size=d + 1))
 
 
@@ -171,7 +171,7 @@ def test_a_hundred_models_against_a_loop(slower_than, quick, n, d, floor):
     rows, X, y, coef = case(n, d, quick)
     _, one = against(rows, X, y, coef, closed_form)
     coefs = on_coef_grid(np.linspace(0.1, 3, 100)[:, None] * coef)
-    kernel, query, (hi, lo) = rows.clipped_sums.kernel, query_of(d), np.zeros((2, *coefs.shape), np.int64)
+    kernel, query, (hi, lo) = rows.clipped_rows, query_of(d), np.zeros((2, *coefs.shape), np.int64)
     points, units = coefs * 2.0**20, np.full(100, query.per_unit)
     loss, clips = query.loss, query.clip * units
     together = (loss.name, loss.width, points, clips, units, 0, n, None, hi, lo)
@@ -194,7 +194,7 @@ def test_print_the_first_pass_and_the_share_of_the_noise(monkeypatch, quick, n, 
     rows, X, y, coef = case(n, d, quick)
     query, steps = query_of(d), 100
     start = time.perf_counter()
-    fresh = ArrayRows(X, y, prep_of(d, "ball"), threads=1).clipped_sums.kernel
+    fresh = ArrayRows(X, y, prep_of(d, "ball"), threads=1).clipped_rows
     norms = time.perf_counter() - start
     fresh.keep(chosen=False)
     keeping = time.perf_counter() - start - norms

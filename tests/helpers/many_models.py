@@ -11,5 +11,5 @@ def sum_of_many(rows, queries, coefs) -> Total:
     loss, units = queries[0].loss, np.array([query.per_unit for query in queries])
     clips = np.array([query.clip for query in queries]) * units
     points = coefs * 2.0**20
-    rows.clipped_sums.kernel.add_many(kernel_of(loss), loss.width, points, clips, units, 0, len(rows), None, hi, lo)
+    rows.clipped_rows.add_many(kernel_of(loss), loss.width, points, clips, units, 0, len(rows), None, hi, lo)
     return normalised(hi, lo, queries[0].exponent, None)

@@ -131,7 +131,7 @@ def test_what_fresh_memory_holds_does_not_matter(path, kind, d, monkeypatch):
     rows, query, points = ArrayRows(X, y, prep), query_of(prep, LOGISTIC), np.tile(point(prep), (33, 1))
     for kept in ((), (False,), (False, True)):
         for chosen_ones in kept:
-            rows.clipped_sums.kernel.keep(chosen=chosen_ones)
+            rows.clipped_rows.keep(chosen=chosen_ones)
         assert integers(sum_of_many(rows, [query] * 33, points)) == [expected] * 33
         assert integers(rows.total(query, point(prep))) == expected
         assert integers(rows.total(query, point(prep), chosen(np.arange(len(y))))) == expected
@@ -175,8 +175,8 @@ def test_rows_that_are_kept_on_the_grid_change_no_bit(path, kind, loss, d, monke
     for layout in (X, np.asfortranarray(X)):
         kept = ArrayRows(layout, y, prep)
         for chosen_ones in (False, True):
-            kept.clipped_sums.kernel.keep(chosen=chosen_ones)
-            assert [each.clipped_sums.kernel.is_kept(chosen=chosen_ones) for each in (kept, rows)] == [True, False]
+            kept.clipped_rows.keep(chosen=chosen_ones)
+            assert [each.clipped_rows.is_kept(chosen=chosen_ones) for each in (kept, rows)] == [True, False]
             assert sums(kept) == expected
 
 
@@ -192,7 +192,7 @@ def test_rows_are_kept_when_passes_have_paid_for_it_and_memory_allows(monkeypatc
         kept = []
         for _ in range(12):
             rows.total(query, point(bounds), *options)
-            kept.append(rows.clipped_sums.kernel.is_kept(chosen=bool(options)))
+            kept.append(rows.clipped_rows.is_kept(chosen=bool(options)))
         assert kept == [passes is not None and k >= passes for k in range(12)]
 
 

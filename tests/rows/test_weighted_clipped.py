@@ -65,7 +65,7 @@ def test_weighted_sums_equal_the_numpy_twin_in_every_bit(path, kind, loss, d, mo
     rows = ArrayRows(X, y, prep, weights=of_rows(weights))
     for kept in ((), (False,), (True,)):
         for chosen_ones in kept:
-            rows.clipped_sums.kernel.keep(chosen=chosen_ones)
+            rows.clipped_rows.keep(chosen=chosen_ones)
         together = sum_of_many(rows, [query] * 35, models)
         three = sum_of_many(rows, [query] * 3, models[:3])
         assert integers(rows.total(query, models[0])) == expected[0]

@@ -1,8 +1,8 @@
 """Private rows and the sums over them: `Rows.total(query, coef, rows)`. Private.
 
-`array/` sums rows in memory, and `streams/` rows that are read batch by batch. `files/` and `tables/` read the data of
-users, `ids.py` and `persons.py` assign rows to persons, and `queries/` has the sums that rows can answer. A mechanism
-sees sums, never a row.
+`array.py` sums rows in memory, and `streams/` rows that are read batch by batch. `exact.py`, `scores_at.py` and
+`losses.py` have the queries that rows can sum. `files/` and `tables/` read the data of users, and `ids.py` and
+`persons.py` assign rows to persons. A mechanism sees sums, never a row.
 """
 
 from __future__ import annotations
@@ -33,45 +33,9 @@ from dplr.rows.tables.values import numbers
 from dplr.rows.weights import ALL, RowWeights, Selection, chosen, every
 
 __all__ = [
-    "ALL",
-    "FROM_DATA",
-    "NUMERIC",
-    "OBJECTS",
-    "ArrayRows",
-    "BoundsNotice",
-    "Encoder",
-    "FaultyRows",
-    "LabelRule",
-    "Labels",
-    "PersonCounts",
-    "RowWeights",
-    "Rows",
-    "Selection",
-    "Survey",
-    "Table",
-    "Target",
-    "above",
-    "as_array",
-    "as_float",
-    "as_table",
-    "as_target",
-    "check_indexes",
-    "check_shapes",
-    "check_unmasked",
-    "chosen",
-    "class_factors",
-    "declared_classes",
-    "encoded",
-    "every",
-    "explained",
-    "look_alikes",
-    "numbers",
-    "of_numbers",
-    "other_values",
-    "predictors",
-    "resolve_labels",
-    "row_weights",
-    "survey",
-    "warn_narrow",
-    "warn_of_new",
+    "ALL", "FROM_DATA", "NUMERIC", "OBJECTS", "ArrayRows", "BoundsNotice", "Encoder", "FaultyRows", "LabelRule",
+    "Labels", "PersonCounts", "RowWeights", "Rows", "Selection", "Survey", "Table", "Target", "above", "as_array",
+    "as_float", "as_table", "as_target", "check_indexes", "check_shapes", "check_unmasked", "chosen", "class_factors",
+    "declared_classes", "encoded", "every", "explained", "look_alikes", "numbers", "of_numbers", "other_values",
+    "predictors", "resolve_labels", "row_weights", "survey", "warn_narrow", "warn_of_new",
 ]  # fmt: skip

@@ -27,8 +27,8 @@ from dplr.rows.tables.table import Target, as_table
 from dplr.rows.weights import ALL, RowWeights, Selection, Weights
 from dplr.solvers import sample_step
 
-# Rows of one kernel call; and where nothing must be converted: an interrupt waits for its end.
-_BLOCK_ROWS, _KERNEL_ROWS = 8192, 2**20
+# Rows of one kernel call, where they must be converted.
+_BLOCK_ROWS = 8192
 # Work per entry, in multiplications: a gradient reads a row and writes nothing.
 _PRODUCTS_AN_ENTRY = 8
 # Keep a rounded copy of the rows after this many passes; by then the copy has paid for itself. It pays sooner where
@@ -98,21 +98,21 @@ class ArrayRows(Rows):
         self._encode()
         rows = copy.copy(self)
         rows.prep = prep
-        for made in ("clipped_sums", "_all_rows"):  # with the old map
+        for made in ("clipped_rows", "_all_rows"):  # with the old map
             rows.__dict__.pop(made, None)
         return rows
 
     # ---- one way to read ----
 
-    def _blocks(self, start: int, end: int, rows: Selection) -> Iterator[tuple[Any, Any, Any, Integers | None]]:
+    def _blocks(self, start: int, end: int, rows: Selection, most: int) -> Iterator[tuple[Any, Any, Any, Any]]:
         """The selected rows from `start` to `end` as kernels take them: X, y, places, and what their encoding counted.
 
         Blocks lie where the rows lie, or are converted, or encoded.
         """
         encoder = self._encoder if self._X is None else None
         in_place = self._in_place and rows.indices is None
-        usual = encoder.block_rows if encoder else _KERNEL_ROWS if in_place else _BLOCK_ROWS
-        size, step, X, marks = self._block_rows or usual, rows.step, None, None
+        usual = encoder.block_rows if encoder else most if in_place else _BLOCK_ROWS
+        size, step, X, marks = self._block_rows or min(usual, most), rows.step, None, None
         for first in range(start, end, size):
             last = min(first + size, end)
             here: Any = slice(first * step, (last - 1) * step + 1, step)
@@ -148,7 +148,7 @@ class ArrayRows(Rows):
         whole. Sums in float64 merge in the order of rows. Clipped gradients share facts that earlier passes cached.
         """
         if isinstance(query, ClippedGradient) and self._block_rows is None and rows.step == 1:
-            return self.clipped_sums.total(query, coef, rows.indices)
+            return self._clipped(query, coef, rows.indices)
         n = -(-len(self) // rows.step) if rows.indices is None else len(rows.indices)
         parts = 1 if query.by_person else self._parts(query, n)  # all threads would write into one array
         if not isinstance(query, LossGradient):
@@ -167,7 +167,7 @@ class ArrayRows(Rows):
         def total(span: tuple[int, int]) -> Any:
             out = query.partial()
             counted: Any = None
-            for X, y, here, marks in self._blocks(*span, rows):
+            for X, y, here, marks in self._blocks(*span, rows, query.most_rows):
                 query.add_block(X, y, self.prep, coef, out, None if weights is None else weights[here])
                 counted = marks if counted is None else counted + marks
             return _marked(out.total(), self._marks if counted is None else tuple(counted.tolist()))
@@ -186,11 +186,38 @@ class ArrayRows(Rows):
         return min(_pool.threads_for(products, self._threads), max(1, n // (self._block_rows or _BLOCK_ROWS)))
 
     @functools.cached_property
-    def clipped_sums(self) -> ClippedSums:
-        """Sums of clipped gradients. Their passes are many: what kernels cannot read in place is converted, once."""
+    def clipped_rows(self) -> ClippedRows:
+        """All rows for sums of clipped gradients, with facts that passes share, such as norms, and a copy on the grid.
+
+        Passes are many: what kernels cannot read in place is converted, once.
+        """
         X, y, weights = self.arrays()
-        kernel = clipped_rows(X, y, self.prep, weights, self._allocate)
-        return ClippedSums(kernel, len(self), self.geometry.d, self._threads)
+        self._reads = 0
+        return clipped_rows(X, y, self.prep, weights, self._allocate)
+
+    def _clipped(self, query: ClippedGradient, coef: Vector, index: Integers | None) -> Total:
+        """The sum over all rows or those that `index` names; faults are those of all rows."""
+        kernel, d, n = self.clipped_rows, self.geometry.d, len(self) if index is None else len(index)
+        self._keep(kernel, n, index is not None)
+        non_finite, unknown = kernel.faults.tolist()
+        faults = Faults(len(self), non_finite, unknown, (0,) * (d + 1))
+
+        def work(span: tuple[int, int]) -> Total:
+            hi, lo = np.zeros((2, *query.shape), np.int64)
+            query.add_rows(kernel, coef, hi, lo, span, index)
+            return Total(hi, lo, query.exponent, faults)
+
+        parts = 1 if n < _FEW_ROWS else _pool.threads_for(float(n) * d * _PRODUCTS_AN_ENTRY, self._threads)
+        totals = _pool.run(work, [(0, n)] if parts == 1 else _pool.spans(n, parts))
+        return totals[0] if parts == 1 else replace(functools.reduce(operator.add, totals), faults=faults)
+
+    def _keep(self, kernel: ClippedRows, n: int, is_subset: bool) -> None:
+        """Count what is read, and keep the rows on the grid where that saves more than it costs."""
+        if not kernel.is_kept(chosen=is_subset):
+            self._reads += n
+            passes = _PASSES_CHOSEN if is_subset else _PASSES_IN_PLACE if kernel.in_place else _PASSES_BOUNDED
+            if self._reads > passes * len(self) and kernel.kept_bytes <= _MOST_KEPT_BYTES:
+                kernel.keep(chosen=is_subset)
 
     # ---- for minima ----
 
@@ -222,45 +249,6 @@ class ArrayRows(Rows):
             query = LossGradient(loss, self.geometry.d, self.geometry.intercept > 0)
             return np.array([self.sum(query, coef).gradient for coef in coefs])
         return gradients_of_many(self._all_rows, kernel_of(loss), loss.width, coefs)
-
-
-class ClippedSums:
-    """Sums that share facts about the rows, such as their norms, and a copy on the grid.
-
-    Attributes
-    ----------
-    kernel : the rows as kernels take them, with facts that passes share.
-    """
-
-    def __init__(self, kernel: ClippedRows, n: int, d: int, threads: int | None) -> None:
-        self.kernel, self._n, self._d, self._threads, self._reads = kernel, n, d, threads, 0
-        non_finite, unknown = self.kernel.faults.tolist()
-        self._faults = Faults(self._n, non_finite, unknown, (0,) * (self._d + 1))
-
-    def total(self, query: ClippedGradient, coef: Vector, index: Integers | None = None) -> Total:
-        """The sum at a point (q,), over all rows or those that `index` names; faults are those of all rows."""
-        n = self._n if index is None else len(index)
-        self._keep(n, index is not None)
-
-        def work(span: tuple[int, int]) -> Total:
-            hi, lo = np.zeros(query.shape, np.int64), np.zeros(query.shape, np.int64)
-            query.add_rows(self.kernel, coef, hi, lo, span, index)
-            return Total(hi, lo, query.exponent, self._faults)
-
-        products = float(n) * self._d * _PRODUCTS_AN_ENTRY
-        parts = 1 if n < _FEW_ROWS else _pool.threads_for(products, self._threads)
-        totals = _pool.run(work, [(0, n)] if parts == 1 else _pool.spans(n, parts))
-        return totals[0] if parts == 1 else replace(functools.reduce(operator.add, totals), faults=self._faults)
-
-    def _keep(self, n: int, is_subset: bool) -> None:
-        """Count what is read, and keep the rows on the grid where that saves more than it costs."""
-        kernel = self.kernel
-        if kernel.is_kept(chosen=is_subset):
-            return
-        self._reads += n
-        passes = _PASSES_CHOSEN if is_subset else _PASSES_IN_PLACE if kernel.in_place else _PASSES_BOUNDED
-        if self._reads > passes * self._n and kernel.kept_bytes <= _MOST_KEPT_BYTES:
-            kernel.keep(chosen=is_subset)
 
 
 def _marked(total: Any, marks: tuple[int, ...]) -> Any:

@@ -213,11 +213,11 @@ def _radius(rows: Rows) -> float:
 
 
 def _in_float64(rows: Rows, objective: Objective, tau: float, cap: int) -> Minimum:
-    native, loss, step, n = rows.loss_rows(), objective.loss, rows.sample_step, rows.units
-    every_row = _called(rows, loss, 1) if native is None else _native(native, loss)
-    sample, price = _sample(rows, loss, step), _hessian_price(rows, step)
+    every_row, step = _sums(rows, objective.loss, 1), rows.sample_step
+    sample = _sums(rows, objective.loss, step) if step > 1 else None
+    d, price = rows.geometry.d, _hessian_price(rows, step)
     try:
-        return certified(every_row, sample, objective, n, rows.geometry.d, _radius(rows), tau, cap, price)
+        return certified(every_row, sample, objective, rows.units, d, _radius(rows), tau, cap, price)
     finally:
         if isinstance(every_row, NativeSums) and every_row.seen is not None:
             non_finite, unknown, *outside = every_row.seen.tolist()
@@ -226,28 +226,18 @@ def _in_float64(rows: Rows, objective: Objective, tau: float, cap: int) -> Minim
 
 def _hessian_price(rows: Rows, step: int) -> float:
     """The cost of a Hessian beside its gradient, in gradients of all rows, as measured; infinite where none pays."""
-    geometry = rows.geometry
-    q = geometry.d + (geometry.intercept > 0)
+    geometry, q = rows.geometry, rows.geometry.n_coefs
     if not rows.in_memory:
         return q / 256
     # In the ball a gradient is much cheaper than a Hessian; and ten reads of a large sample cost too much.
     return math.inf if geometry.half_width is None or step < 8 else 0.7 + q / 64
 
 
-def _sample(rows: Rows, loss: Loss, step: int) -> NativeSums | CalledSums | None:
-    """Sums over every `step`-th row: of a sample in memory where rows have one."""
-    if step == 1:
-        return None
-    some = rows.loss_rows(step)
-    return _called(rows, loss, step) if some is None else _native(some, loss)
-
-
-def _native(rows: LossRows, loss: Loss) -> NativeSums:
-    return NativeSums(rows, kernel_of(loss), loss.width)
-
-
-def _called(rows: Rows, loss: Loss, step: int) -> CalledSums:
-    """Sums over every `step`-th row by calls, which refuse faulty rows."""
+def _sums(rows: Rows, loss: Loss, step: int) -> NativeSums | CalledSums:
+    """Sums over every `step`-th row: of rows in memory where there are any, else by calls, which refuse faulty rows."""
+    native = rows.loss_rows(step)
+    if native is not None:
+        return NativeSums(native, kernel_of(loss), loss.width)
     d, intercept, selection = rows.geometry.d, rows.geometry.intercept > 0, every(step)
     queries = [query(loss, d, intercept) for query in (LossGradient, LossGradientHessian)]
 

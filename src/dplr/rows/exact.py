@@ -28,6 +28,8 @@ Integers = NDArray[np.int64]
 Allocate = Callable[[int], Vector]
 # Largest norm of coefficients whose margins are exact: a little less than 2^12, so that rounding does not exceed it.
 LARGEST_COEF = 4096.0 * (1 - 2.0**-40)
+# Of one kernel call: an interrupt waits for its end.
+MOST_ROWS = 2**20
 _LIMB = 32
 _ONE = 20  # bits of 1 in units of the grid
 
@@ -128,12 +130,14 @@ class ExactQuery(ABC):
     d : number of features.
     counts_outside : whether values outside their bounds are counted.
     by_person : whether blocks come with the persons of their rows, all from one thread.
+    most_rows : of a block.
     """
 
     __slots__ = ()
     d: int
     counts_outside = False
     by_person = False
+    most_rows = MOST_ROWS
 
     @property
     @abstractmethod

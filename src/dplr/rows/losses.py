@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dplr._core import LossRows, add_fine_gradient
 from dplr.bounds.scaling import Prep
 from dplr.problem.losses import Loss
-from dplr.rows.exact import Counted, Faults, Vector, kernel_of, row_map
+from dplr.rows.exact import MOST_ROWS, Counted, Faults, Vector, kernel_of, row_map
 from dplr.rows.weights import Weights
 
 
@@ -102,6 +102,7 @@ class LossGradient:
 
     counts_outside = True
     by_person = False
+    most_rows = MOST_ROWS
     with_hessian = False
 
     @property

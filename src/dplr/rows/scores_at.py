@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -51,12 +50,6 @@ _FINER = 15
 _PERSONS = 2**12
 
 
-def _pieces(X: NDArray[Any], y: NDArray[Any], weights: Any) -> Iterator[tuple[NDArray[Any], NDArray[Any], Any]]:
-    for start in range(0, len(X), _ROWS):
-        part = slice(start, start + _ROWS)
-        yield X[part], y[part], None if weights is None else weights[part]
-
-
 class ScorePartial(Partial):
     """One thread's accumulators for a Hessian, and for a score."""
 
@@ -95,6 +88,7 @@ class ScoreMoments(ExactQuery):
     clip: float
 
     counts_outside = True
+    most_rows = _ROWS
     exponent: ClassVar[int] = Moments.exponent
     curvature_exponent = 0
 
@@ -114,13 +108,12 @@ class ScoreMoments(ExactQuery):
     def add_block(
         self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: Vector, out: ScorePartial, weights: Weights = None
     ) -> None:
-        query, mapping = self.gradient, row_map(prep)
-        for rows, targets, some in _pieces(X, y, weights):
-            residuals = query.residuals(clipped_rows(rows, targets, prep, some), coef, len(rows), out.score)
-            multipliers = self.multipliers(self.sizes(rows, prep, coef, residuals), int(query.per_unit))
-            if some is not None:
-                multipliers = multipliers * self.factors(some) >> MULTIPLIER_BITS
-            add_moments(rows, targets, mapping, out.scratch, out.hi, out.lo, out.seen, out.outside, multipliers)
+        query = self.gradient
+        residuals = query.residuals(clipped_rows(X, y, prep, weights), coef, len(X), out.score)
+        multipliers = self.multipliers(self.sizes(X, prep, coef, residuals), int(query.per_unit))
+        if weights is not None:
+            multipliers = multipliers * self.factors(weights) >> MULTIPLIER_BITS
+        add_moments(X, y, row_map(prep), out.scratch, out.hi, out.lo, out.seen, out.outside, multipliers)
         out.rows += len(X)
 
     def sizes(self, X: NDArray[Any], prep: Prep, coef: Vector, residuals: Integers) -> Integers:
@@ -278,6 +271,7 @@ class ScoreSquares(ExactQuery):
     clip: float
     directions: Integers
 
+    most_rows = _ROWS
     exponent: ClassVar[int] = Moments.exponent
 
     @property
@@ -288,14 +282,12 @@ class ScoreSquares(ExactQuery):
         self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: Vector, out: Partial, weights: Weights = None
     ) -> None:
         gradient = ClippedGradient(self.loss, self.d, self.intercept, self.clip)
-        bits = int(gradient.per_unit).bit_length() - 1
-        for some, targets, shares in _pieces(X, y, weights):
-            rows, n = clipped_rows(some, targets, prep), len(some)
-            residuals = gradient.residuals(rows, coef, n)
-            if shares is not None:
-                residuals = (np.sign(residuals) * np.floor(np.abs(residuals) * shares)).astype(np.int64)
-            rows.add_squares(residuals, bits, self.directions, 0, n, out.hi, out.lo)
-            out.count(rows, n)
+        rows, n, bits = clipped_rows(X, y, prep), len(X), int(gradient.per_unit).bit_length() - 1
+        residuals = gradient.residuals(rows, coef, n)
+        if weights is not None:
+            residuals = (np.sign(residuals) * np.floor(np.abs(residuals) * weights)).astype(np.int64)
+        rows.add_squares(residuals, bits, self.directions, 0, n, out.hi, out.lo)
+        out.count(rows, n)
 
 
 def directions(vectors: Vector) -> Integers:
@@ -319,6 +311,7 @@ class PersonScores(ExactQuery):
     """
 
     by_person = True
+    most_rows = _ROWS
     exponent = Moments.exponent
     shape = (0,)
 
@@ -340,15 +333,14 @@ class PersonScores(ExactQuery):
     ) -> None:
         assert weights is not None
         y, prep = _numbered(self.query.loss, y, prep)
-        for some, targets, owned in _pieces(X, y, weights):
-            rows, n = clipped_rows(some, targets, prep), len(some)
-            residuals = self.query.gradient.residuals(rows, coef, n)
-            shares = (owned.of_rows * 2.0**BITS).astype(np.int64)
-            factors = np.sign(residuals) * (np.abs(residuals) * shares >> (BITS - _FINER))
-            self._tally.add(owned)
-            with self._lock:
-                rows.add_to_persons(factors, np.ascontiguousarray(owned.persons), 0, n, self._sums)
-            out.count(rows, n)
+        rows, n = clipped_rows(X, y, prep), len(X)
+        residuals = self.query.gradient.residuals(rows, coef, n)
+        shares = (weights.of_rows * 2.0**BITS).astype(np.int64)
+        factors = np.sign(residuals) * (np.abs(residuals) * shares >> (BITS - _FINER))
+        self._tally.add(weights)
+        with self._lock:
+            rows.add_to_persons(factors, np.ascontiguousarray(weights.persons), 0, n, self._sums)
+        out.count(rows, n)
 
     def squares(self, faults: Faults) -> Total:
         """The upper triangle of the sum of s s' over persons, exactly, with the faults of the pass.

@@ -141,8 +141,8 @@ def test_what_a_pass_learns_of_rows_stays_where_there_is_room(learns, table, tmp
     assert set(answers) == {sum_part(job, *held.parts)}
     known = [rows for part in held._last_mapping[1] for rows in part]
     assert bool(known) is learns
-    assert all("clipped_sums" in vars(rows) for rows in known)
-    assert not any("clipped_sums" in vars(rows) for part in held._rows for rows in part)
+    assert all("clipped_rows" in vars(rows) for rows in known)
+    assert not any("clipped_rows" in vars(rows) for part in held._rows for rows in part)
 
 
 def mapped_in(folder):

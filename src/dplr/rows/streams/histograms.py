@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -42,7 +43,7 @@ class Histograms:
     """
 
     cells: Counts
-    texts: list[dict[str, int]]
+    texts: list[Counter[str]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +55,7 @@ class HistogramPass(RemotePass[Histograms]):
     weighing: Weighing | None = None
 
     def zero(self) -> Histograms:
-        return Histograms(np.zeros((len(self.numbers), CELLS), np.int64), [{} for _ in self.texts])
+        return Histograms(np.zeros((len(self.numbers), CELLS), np.int64), [Counter() for _ in self.texts])
 
     def partial(self, batch: Any) -> Histograms:
         return self.added(None, batch)
@@ -71,8 +72,7 @@ class HistogramPass(RemotePass[Histograms]):
         """The first is used up."""
         first.cells += second.cells
         for sums, further in zip(first.texts, second.texts, strict=True):
-            for text, weight in further.items():
-                sums[text] = sums.get(text, 0) + weight
+            sums.update(further)
         return first
 
     def dump(self, state: Histograms) -> bytes:
@@ -94,7 +94,7 @@ class HistogramPass(RemotePass[Histograms]):
         if pairs.size and (pairs.min() < 0 or pairs[0].max() >= state.cells.size):
             raise ValueError("a worker's answer must count rows in cells of the grid.")
         state.cells.ravel()[pairs[0]] = pairs[1]
-        state.texts = list(texts or [])
+        state.texts = list(map(Counter, texts))
         return state
 
 
@@ -134,7 +134,7 @@ def _add_numbers(table: Table | NDArray[Any], place: int, shares: Counts | None,
         count_cells(piece, None if shares is None else shares[start : start + len(piece)], counts, _RECORD)
 
 
-def _add_texts(table: Table | NDArray[Any], place: int, shares: Counts | None, sums: dict[str, int]) -> None:
+def _add_texts(table: Table | NDArray[Any], place: int, shares: Counts | None, sums: Counter[str]) -> None:
     """Add what the rows of each text weigh; missing values are no text, nor is what UTF-8 cannot write."""
     values = table.column(place, slice(None)).to_native() if isinstance(table, Table) else table[:, place]
     ids = read_ids(values)
@@ -143,17 +143,8 @@ def _add_texts(table: Table | NDArray[Any], place: int, shares: Counts | None, s
     units = np.zeros(len(texts), np.int64)
     weights = 1 << TEXT_BITS if shares is None else shares[there] >> (BITS - TEXT_BITS)
     np.add.at(units, ids.codes[there], weights)
-    for text, weight in zip(texts, units.tolist(), strict=True):
-        if weight and _is_writable(text):
-            sums[text] = sums.get(text, 0) + weight
-
-
-def _is_writable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    pairs = zip(texts, units.tolist(), strict=True)
+    sums.update({text: weight for text, weight in pairs if weight and text.encode(errors="ignore").decode() == text})
 
 
 def _header(line: bytes) -> dict[str, Any]:
