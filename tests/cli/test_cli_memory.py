@@ -10,7 +10,7 @@ import pytest
 from pyarrow import csv, parquet
 
 import dplr
-from dplr.fitting.memory import too_many
+from dplr.fitting.data import too_many
 from dplr.rows.files import whole
 from dplr.rows.files.whole import memory_explained
 
@@ -95,7 +95,7 @@ def test_a_fit_that_does_not_fit_into_memory_says_so(folder):
 
 
 def test_rows_that_fit_follow_from_the_array_that_there_was_no_room_for(monkeypatch):
-    monkeypatch.setattr("dplr.fitting.memory.memory_limit", lambda: 300 << 20)
+    monkeypatch.setattr("dplr.fitting.data.memory_limit", lambda: 300 << 20)
     with pytest.raises(MemoryError) as raised:
         np.empty(1 << 55)
     error = raised.value

@@ -64,10 +64,10 @@ def test_persons_are_counted_anew_for_every_fit_of_a_query():
 def test_persons_of_files_are_counted_once(tmp_path, monkeypatch):
     table(APART).to_parquet(tmp_path / "rows.parquet")
     stream, passes = dplr.Stream(tmp_path / "rows.parquet"), []
-    from dplr.fitting import streaming
+    from dplr.fitting import data
 
-    counted = streaming.one_pass
-    monkeypatch.setattr(streaming, "one_pass", lambda parts, job: passes.append(job) or counted(parts, job))
+    counted = data.one_pass
+    monkeypatch.setattr(data, "one_pass", lambda parts, job: passes.append(job) or counted(parts, job))
     fit(stream)
     fit(stream)
     assert len(passes) == 1

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dplr
-from dplr.fitting.intake import raw_rows
+from dplr.fitting.data import read
 from dplr.planner import simulation
 
 FACTS = {"n_rows": 4000, "eps": [0.5], "delta": [0.0], "n_features": 3, "mechanism": "fm"}
@@ -34,10 +34,10 @@ def test_persons_of_a_plan_are_simulated_as_persons(monkeypatch):
     seen = []
 
     def recorded(*given, **more):
-        seen.append(raw_rows(*given, **more))
+        seen.append(read(*given, **more))
         return seen[-1]
 
-    monkeypatch.setattr(simulation, "raw_rows", recorded)
+    monkeypatch.setattr(simulation, "read", recorded)
     _, curve = distance(person="id", assume=dplr.planner.Assumptions(tables=2))
     assert "every person has one row, which counts whole" in curve.assumptions
     assert all(np.array_equal(data.ids, np.arange(4000)) for data in seen)

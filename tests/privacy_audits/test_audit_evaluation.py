@@ -42,7 +42,7 @@ COUNT_IS_FREE = (
     'return errors + targets + weights["cells"] + weights.get("count", 0.0) + 3',
     'return errors + targets + weights["cells"] + 3',
 )
-WEIGHTS_BY_POSITION = ("evaluation/release.py", "intake.weights.of_rows[at]", "intake.weights.of_rows[::-1][at]")
+WEIGHTS_BY_POSITION = ("evaluation/release.py", "data.weights.of_rows[at]", "data.weights.of_rows[::-1][at]")
 HALF_THE_UNITS = ("evaluation/law.py", "weight, noise.units)", "weight, noise.units // 2)")
 ROWS, PERSONS, WEIGHTS = ("rows, replace_one", "persons, replace_one", "weights, add_remove")
 BROKEN = [

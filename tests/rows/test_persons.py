@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from numpy.testing import assert_array_equal
 
 import dplr
-from dplr.fitting.units import with_classes
+from dplr.fitting.data import with_classes
 from dplr.privacy.unit import ROW, Unit
 from dplr.problem.losses import LOGISTIC
 from dplr.rows import as_target, resolve_labels

@@ -20,10 +20,10 @@ from dplr.auditor.worst import Worst, worst_pair
 from dplr.bounds.columns import Levels
 from dplr.bounds.declared import coded_bounds, with_numbers
 from dplr.estimators import estimator_of
+from dplr.fitting.data import ClassWeight
 from dplr.fitting.facts import public_facts, takes_facts
 from dplr.fitting.options import PLANNED, PlanKeywords, documented
 from dplr.fitting.planning import PublicFacts, check_promise
-from dplr.fitting.units import ClassWeight
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import Loss
 

@@ -220,7 +220,7 @@ class Duel:
     def _rows(self, which: int, run: Run, place: int) -> Rows:
         """The rows that the model at a place was fitted to."""
         side, planned = self.sides[which], self.planned
-        rows = side.intake.rows(side.facts, place if len(run.done.coefs) > 1 else None)
+        rows = side.data.rows(side.facts.prep, place if len(run.done.coefs) > 1 else None)
         if (ranges := planned.ranges) is not None:
             rows = rows.narrowed(*intervals(run.done.record.ranges, ranges.released, ranges.problem, ranges.columns))
         return rows.weighted(self._settings.weights)

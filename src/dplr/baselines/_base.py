@@ -29,11 +29,11 @@ from dplr.bounds.layout import Layout
 from dplr.estimators import LinearRegression, LogisticRegression, _html
 from dplr.estimators._callers import call_stack, remember
 from dplr.estimators._html import DOCUMENTATION, NotebookView
+from dplr.fitting.data import refuse_units
 from dplr.fitting.options import FitOptions, estimator
 from dplr.fitting.planning import PublicFacts, check_promise
 from dplr.fitting.release import FitInput, Record
 from dplr.fitting.run import accounted
-from dplr.fitting.units import refuse_units
 from dplr.ledger.handle import LedgerLike, as_ledger
 from dplr.mechanisms import NoPrivacy
 from dplr.noise import Source
@@ -42,7 +42,7 @@ from dplr.privacy.law import Law
 from dplr.privacy.sensitivity import cell_counts
 from dplr.privacy.statement import PrivacyStatement, Release
 from dplr.problem.plan import Plan
-from dplr.rows import ArrayRows, Rows, encoded
+from dplr.rows import Rows, encoded
 from dplr.rows.exact import Moments
 
 MODELS = ("logistic", "linear")
@@ -138,7 +138,7 @@ class TableModel(NotebookView, CellModel, BaseEstimator):  # type: ignore[misc]
             rows = _rows_of(ready)  # what is wrong with the columns is said before anything is reserved
             work = functools.partial(self._release, ready, rows, plan, source)
             released = accounted(ledger, [plan.statement], source, work)
-        subject = Known(ready.facts, ready.name, None if ready.intake.labels is None else ready.intake.labels.classes)
+        subject = Known(ready.facts, ready.data.name, None if ready.data.labels is None else ready.data.labels.classes)
         return self._take(model, subject, plan, released)
 
     def _plain_model(self) -> Any:
@@ -210,7 +210,7 @@ class TableModel(NotebookView, CellModel, BaseEstimator):  # type: ignore[misc]
 
     def _release(self, ready: FitInput, rows: Rows, plan: TablePlan, source: Source) -> Sampled:
         """Check every value, count the rows of each cell, add noise."""
-        facts, labels = ready.facts, ready.intake.labels
+        facts, labels = ready.facts, ready.data.labels
         rows.total(Moments(rows.geometry.d, rows.geometry.intercept > 0))  # raises for faulty rows
         assert facts.layout is not None
         if labels is None:
@@ -424,7 +424,7 @@ class TableModel(NotebookView, CellModel, BaseEstimator):  # type: ignore[misc]
 
 def _rows_of(ready: FitInput) -> Rows:
     """The rows, of which no value has been looked at."""
-    return ArrayRows(ready.memory.X, ready.memory.codes, ready.facts.prep)
+    return ready.data.rows(ready.facts.prep)
 
 
 def _middles(layout: Layout) -> tuple[str, ...]:

@@ -35,10 +35,10 @@ def units_of(options: dict[str, Any]) -> dict[str, Any]:
 
 def unit_kinds(units: dict[str, Any], bounds: Bounds) -> dict[str, Kind]:
     """The kinds of the columns of ids and weights; raises ValueError where options and bounds contradict each other."""
-    from dplr.fitting.units import UnitDeclaration
+    from dplr.fitting.data import declared_unit
     from dplr.rows.files.kinds import NUMBER, Kind
 
-    person = UnitDeclaration.of(units["person"], bounds).person
+    person = declared_unit(units["person"], bounds)[0].person
     weight = units["sample_weight"] or bounds.weight
     if bounds.weight not in (None, weight):
         raise ValueError(f"`--weight` must be {bounds.weight}, as the bounds say; got {weight}. Leave it out.")
@@ -54,6 +54,6 @@ def check_apart(kinds: dict[str, Kind], target: str | None) -> None:
 
 def persons_in(X: Any, units: dict[str, Any], bounds: Bounds) -> int:
     """How many persons there are, or rows without persons; raises ValueError for rows without an id."""
-    from dplr.fitting.streaming import count_units
+    from dplr.fitting.data import count_units
 
     return count_units(X, units["person"] or bounds.person)

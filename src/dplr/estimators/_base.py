@@ -22,21 +22,18 @@ from dplr._kit.validation import check_delta, check_eps, check_flag, sentence
 from dplr.bounds.declared import Bounds, as_bounds, codebook_of
 from dplr.estimators import _callers, _html, _refit
 from dplr.estimators._callers import Callers, call_stack
-from dplr.estimators._columns import rows_to_predict, target_name
+from dplr.estimators._columns import rows_to_predict
 from dplr.estimators._fitted import FITTED, Fitted
 from dplr.estimators._html import NotebookView
 from dplr.estimators._transformers import check_map, declared, handed_over
 from dplr.estimators._values import flat, named, numbers_of
-from dplr.fitting.intake import InMemory, RawRows, features_alone, raw_rows
-from dplr.fitting.memory import too_many
+from dplr.fitting.data import Data, Memory, declared_unit, features_alone, read, refuse_stream, too_many
 from dplr.fitting.one_vs_rest import ReleasePlan, published
 from dplr.fitting.options import FitOptions, estimator
 from dplr.fitting.outlook import warn_of_noise
 from dplr.fitting.planning import PublicFacts, check_promise, public_n_rows
 from dplr.fitting.pretraining import check_other_rows
 from dplr.fitting.release import FitInput, FittedRelease, Record, blank, release
-from dplr.fitting.streaming import Streamed, as_streamed, query_facts, refuse_stream
-from dplr.fitting.units import UnitDeclaration
 from dplr.ledger.budget import Budget, NullLedger
 from dplr.ledger.handle import as_ledger
 from dplr.ledger.keeping import Keeping
@@ -253,11 +250,9 @@ class PrivateLinearModel(FitOptions, NotebookView, Fitted, BaseEstimator):  # ty
                 X, y, sample_weight = _safe_indexing(X, drawn), _safe_indexing(y, drawn), None
         check_delta(self.delta)
         check_mechanism(self.mechanism)
-        X, y, streamed = as_streamed(X, y, person, sample_weight, check_flag("progress", self.progress))
         ledger, bounds = as_ledger(self.ledger), as_bounds(self.bounds)
         check_other_rows(self.public, X)
-        data = self._taken_apart(X, y, bounds, callers, sample_weight, person)
-        ready = self._ready(data, y, bounds, levels, callers, streamed)
+        ready = self._ready(self._read(X, y, bounds, callers, sample_weight, person), bounds, levels, callers)
         check_promise(levels, ready.facts)
         self._name_columns(ready.facts)
         track = bars if self.progress else silent
@@ -271,7 +266,7 @@ class PrivateLinearModel(FitOptions, NotebookView, Fitted, BaseEstimator):  # ty
             keep = functools.partial(self._kept, ledger, ready)
             releases = release(ready, plans, ledger, self._source(), track, keep)
         self._name_target(ready)
-        self._weight_column, self._counted = ready.weight_column, not isinstance(ledger, NullLedger)
+        self._weight_column, self._counted = ready.data.weight_column, not isinstance(ledger, NullLedger)
         return releases
 
     def _kept(self, ledger: Budget, ready: FitInput, done: Sequence[FittedRelease]) -> bytes | None:
@@ -289,7 +284,7 @@ class PrivateLinearModel(FitOptions, NotebookView, Fitted, BaseEstimator):  # ty
         for a file, models that are too large for one, and those of a user's own class, are fitted all the same.
         """
         wished, facts = getattr(ledger, "encode", None), ready.facts
-        asked = (wished, type(self), planned, facts.bounds, facts.columns, facts.classes, ready.name)
+        asked = (wished, type(self), planned, facts.bounds, facts.columns, facts.classes, ready.data.name)
         if (wished is None and isinstance(ledger, NullLedger)) or asked in _FILED:
             return
         done = blank(ready, planned)
@@ -315,19 +310,18 @@ class PrivateLinearModel(FitOptions, NotebookView, Fitted, BaseEstimator):  # ty
         """A copy of this estimator as it is after that release."""
         model = copy.copy(self)
         model._name_target(ready)
-        model._weight_column = ready.weight_column
+        model._weight_column = ready.data.weight_column
         return model._take(done)
 
-    def _taken_apart(
-        self, X: Any, y: Any, bounds: Bounds | None, callers: Callers, sample_weight: Any, person: Any
-    ) -> RawRows:
-        """The rows, and their ids and weights apart from them."""
+    def _read(self, X: Any, y: Any, bounds: Bounds | None, callers: Callers, sample_weight: Any, person: Any) -> Data:
+        """What the caller gave, with ids and weights apart from X."""
         for given in _callers.given_to(callers) if callers else ():
             check_indexes(**given)
         features = handed_over(X)[1]
-        declared = UnitDeclaration.of(self.person, bounds, None if features is None else features.bounds)
+        declared = declared_unit(self.person, bounds, None if features is None else features.bounds)
         bounds = bounds if features is None else features.bounds
-        data = raw_rows(X, declared, bounds, sample_weight, person, y=y)
+        names, progress = None if bounds is None else bounds.names, check_flag("progress", self.progress)
+        data = read(X, y, sample_weight, person, declared=declared, features=names, progress=progress)
         if callers and data.unit.person is None and (column := _callers.person_before(callers)) is not None:
             rule = f"is required behind a step whose bounds declare persons ({column!r})"
             remedy = "Route the ids to this step: set_fit_request(person=True), and person=ids in `fit`."
@@ -343,40 +337,28 @@ class PrivateLinearModel(FitOptions, NotebookView, Fitted, BaseEstimator):  # ty
         check_other_rows(self.public, X)
         if callers := call_stack():
             _callers.refuse(self, callers)
-        data = self._taken_apart(X, y, bounds, callers, sample_weight, person)
-        return self._ready(data, y, bounds, levels, callers)
+        return self._ready(self._read(X, y, bounds, callers, sample_weight, person), bounds, levels, callers)
 
-    def _ready(
-        self,
-        data: RawRows,
-        y: Any,
-        bounds: Bounds | None,
-        levels: Sequence[float],
-        callers: Callers,
-        streamed: Streamed | None = None,
-    ) -> FitInput:
+    def _ready(self, data: Data, bounds: Bounds | None, levels: Sequence[float], callers: Callers) -> FitInput:
         """Rows with checked shapes and types, and their public facts. No value is read, except ids of persons."""
         X, features = handed_over(data.X)
         if isinstance(self.public, tuple):
             check_map(self.public[0], features)
         bounds = declared(codebook_of(bounds), features)
-        named = target_name(y)
-        X, y = self._check_schema(X, y, streamed is not None)
-        d = check_shapes(X, y)[1]
-        intake = (streamed or InMemory(X, y)).labelled(self._label_rule(bounds), y)
-        labels, columns = intake.labels, X.columns if isinstance(X, Table) else None
-        intake, unit = intake.counted(data, getattr(self, "class_weight", None), self._loss())
-        n_rows = public_n_rows(intake.units, self.n_rows, self.neighbouring, unit)
+        X, y = self._check_schema(X, data.y, not isinstance(data, Memory))
+        d, columns = check_shapes(X, y)[1], X.columns if isinstance(X, Table) else None
+        data = data.counted(X, y, self._label_rule(bounds), getattr(self, "class_weight", None), self._loss())
+        n_rows = public_n_rows(data.units, self.n_rows, self.neighbouring, data.unit)
         assumed, uncovered = self._facts, self._not_covered(levels, callers)
         if callers:
             assumed = (*assumed, *_callers.assumed(callers))
-        if streamed is not None and not all(map(math.isinf, levels)):
-            facts_of_query = query_facts(streamed.stream)
-            assumed, uncovered = assumed + facts_of_query[0], uncovered + facts_of_query[1]
-        facts = PublicFacts.of(self, bounds, n_rows, d, columns, labels, assumed, uncovered, features, unit)
+        if not all(map(math.isinf, levels)):
+            of_query = data.query_facts()
+            assumed, uncovered = assumed + of_query[0], uncovered + of_query[1]
+        facts = PublicFacts.of(self, bounds, n_rows, d, columns, data.labels, assumed, uncovered, features, data.unit)
         if facts.curves is not None:
             facts = facts.at(min(levels))
-        return FitInput(intake, facts, named, data.weight_column)
+        return FitInput(data, facts)
 
     def _name_columns(self, facts: PublicFacts) -> None:
         """Set the number and names of the columns that the bounds name, in the order of `coef_`."""
@@ -386,7 +368,7 @@ class PrivateLinearModel(FitOptions, NotebookView, Fitted, BaseEstimator):  # ty
             self.feature_names_in_: NDArray[Any] = np.array(layout.features, dtype=object)
 
     def _name_target(self, ready: FitInput) -> None:
-        self.target_name_: str | None = ready.name
+        self.target_name_: str | None = ready.data.name
 
     def _loss(self) -> Loss:
         raise AttributeError("each model names its loss")
@@ -397,7 +379,7 @@ class PrivateLinearModel(FitOptions, NotebookView, Fitted, BaseEstimator):  # ty
         if table is not None:
             if 0 in table.shape[is_streamed:]:
                 raise ValueError(sentence("X", "must have at least one row and one column", table.shape))
-            named("X", validate_data, self, X, skip_check_array=True)
+            named("X", validate_data, self, table.native, skip_check_array=True)
             X = table
         elif type(X) is np.ndarray and X.ndim == 2 and X.dtype.char in "df" and X.size:
             # A plain matrix of floats needs no further check, and the general check takes longer than small sums.

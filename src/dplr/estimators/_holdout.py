@@ -11,24 +11,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dplr._kit.progress import bars, silent
-from dplr._kit.validation import check_eps, check_flag, real_number, sentence
+from dplr._kit.validation import check_eps, real_number, sentence
 from dplr._kit.warnings import DataWarning, muted, warn
 from dplr.bounds.declared import as_bounds
 from dplr.estimators._callers import call_stack, refuse
 from dplr.estimators._fitted import FITTED
 from dplr.evaluation.law import beside
-from dplr.evaluation.release import EvaluationPlan, Intake, counted, drawn, planned
+from dplr.evaluation.release import EvaluationPlan, counted, drawn, planned
 from dplr.evaluation.scorer import scorer_of
 from dplr.evaluation.value import Evaluation
-from dplr.fitting.intake import RawRows
-from dplr.fitting.memory import too_many
+from dplr.fitting.data import Data, refuse_stream, too_many
 from dplr.fitting.one_vs_rest import ReleasePlan
 from dplr.fitting.outlook import warn_of_noise
 from dplr.fitting.planning import check_promise
 from dplr.fitting.pretraining import check_other_rows
 from dplr.fitting.release import FitInput, blank, check_values, release
 from dplr.fitting.run import accounted
-from dplr.fitting.streaming import as_streamed, refuse_stream
 from dplr.ledger.budget import NullLedger
 from dplr.ledger.handle import as_ledger
 from dplr.ledger.keeping import Keeping
@@ -52,7 +50,7 @@ class _Parts(NamedTuple):
     sizes : public numbers of their rows, or references; None for neither.
     """
 
-    data: RawRows
+    data: Data
     ready: FitInput
     shares: list[Fraction]
     sizes: list[int | None]
@@ -64,10 +62,9 @@ def fit_and_evaluate(estimator: Any, X: Any, y: Any, sample_weight: Any, person:
     if not 0 < share < 1:
         raise ValueError(sentence("holdout", "must be a share of the rows between 0 and 1", holdout, "0.2 is usual."))
     refuse_stream(X, "with `holdout`")
-    rows, target, _ = as_streamed(X, y, person, sample_weight, check_flag("progress", estimator.progress))
-    check_other_rows(estimator.public, rows)
+    check_other_rows(estimator.public, X)
     try:
-        model, ended = _released(estimator, _parted(estimator, rows, target, sample_weight, person, share))
+        model, ended = _released(estimator, _parted(estimator, X, y, sample_weight, person, share))
     except MemoryError as error:
         raise too_many(y, error) from None
     with contextlib.suppress(TypeError):  # a list has no weak references
@@ -81,13 +78,13 @@ def _parted(estimator: Any, X: Any, y: Any, sample_weight: Any, person: Any, sha
     """All rows before a split, with the public facts of the part that is fitted."""
     callers, bounds = call_stack(), as_bounds(estimator.bounds)
     refuse(estimator, callers)
-    data = estimator._taken_apart(X, y, bounds, callers, sample_weight, person)
+    data = estimator._read(X, y, bounds, callers, sample_weight, person)
     if data.unit.person is not None:
         rule = "must be None with `holdout`: a person may have rows in both parts"
         raise ValueError(sentence("person", rule, "persons", "Keep rows of other persons apart, and evaluate on them."))
     shares = [exact(share), 1 - exact(share)]
     # curves="auto" looks at n eps, n of the fit
-    ready: FitInput = estimator._ready(data, y, bounds, [check_eps(estimator.eps) * float(shares[1])], callers)
+    ready: FitInput = estimator._ready(data, bounds, [check_eps(estimator.eps) * float(shares[1])], callers)
     reference = ready.facts.n_rows  # a private number of rows refuses nothing: parts without rows are released
     sizes: list[int | None] = [None, None] if reference is None else [*part_sizes(reference, shares)]
     if 0 in sizes:
@@ -114,7 +111,7 @@ def _released(estimator: Any, parts: _Parts) -> tuple[Any, BaseException | None]
     plan, evaluation = _together(plan, evaluation, parts)
     blocks = {name: np.zeros(block.shape) for name, block in evaluation.statement.released.items()}
     estimator._check_file(ledger, ready, estimator.eps, plan, evaluation.of(blocks))
-    ready.intake.warn_narrow(ready.facts.prep)
+    ready.data.warn_narrow(ready.facts.prep)
 
     ended: list[BaseException] = []
 
@@ -169,10 +166,9 @@ def _evaluated(model: Any, plan: EvaluationPlan, parts: _Parts, tested: Any, sou
         rows, data = parts.ready.memory, parts.data
         part, weights = rows.take(tested), None
         if data.unit.weighted:  # without the factors of labels, which are for fits
-            weights = row_weights(len(rows.y), data.unit, sample_weight=data.weights).take(tested)
+            weights = row_weights(len(rows.y), data.unit, sample_weight=data.sample_weight).take(tested)
         plan = replace(plan, scorer=scorer_of(model, None, None, False))
-        intake = Intake(getattr(part.X, "native", part.X), part.y, data, None, weights, len(part.y))
-        return plan.of(drawn(counted(plan, intake), plan.statement, source))
+        return plan.of(drawn(counted(plan, replace(part, weights=weights)), plan.statement, source))
 
 
 def _tell(ended: BaseException, model: Any) -> None:

@@ -87,9 +87,9 @@ class PrivateClassifier(ClassifierMixin, LabelOptions, PrivateLinearModel):  # t
         return np.asarray(self.classes_[best])
 
     def _name_target(self, ready: FitInput) -> None:
-        self.target_name_: str | None = ready.name
-        if ready.intake.labels:
-            self._set_labels(ready.intake.labels.classes)
+        self.target_name_: str | None = ready.data.name
+        if ready.data.labels:
+            self._set_labels(ready.data.labels.classes)
 
     def _set_labels(self, classes: NDArray[Any]) -> None:
         """The labels: two of them in the order in which they were declared."""

@@ -23,6 +23,7 @@ from dplr.estimators._base import PrivateLinearModel
 from dplr.estimators._columns import rows_to_predict
 from dplr.estimators._html import NotebookView
 from dplr.estimators._values import named
+from dplr.fitting.data import refuse_units
 from dplr.fitting.one_vs_rest import ReleasePlan
 from dplr.fitting.options import FitFacts, declared, documented
 from dplr.fitting.outlook import warn_of_noise
@@ -31,7 +32,6 @@ from dplr.fitting.pretraining import DISJOINT, check_other_rows
 from dplr.fitting.release import FitInput, check_values, release
 from dplr.fitting.run import accounted
 from dplr.fitting.search import METHODS, PARTITION, PUBLIC, SearchPlan, plan_partition, shares
-from dplr.fitting.units import refuse_units
 from dplr.ledger.budget import Budget, NullLedger
 from dplr.ledger.handle import as_ledger
 from dplr.mechanisms import as_mechanism
@@ -490,8 +490,8 @@ def cost(fitted: Any, ready: FitInput) -> int:
     X = ready.memory.X.native if isinstance(ready.memory.X, Table) else ready.memory.X
     rows = prep.counted(np.ascontiguousarray(rows_to_predict(fitted, X, prep.layout)))
     values = linear(rows, np.atleast_2d(fitted.coef_), np.atleast_1d(fitted.intercept_))
-    if ready.intake.labels is not None:
-        return errors(values, ready.intake.labels)
+    if ready.data.labels is not None:
+        return errors(values, ready.data.labels)
     target = prep.target or (-1.0, 1.0)
     if prep.link == "log":
         values = rates(values, target[1])

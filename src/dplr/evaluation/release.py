@@ -20,12 +20,10 @@ from dplr.evaluation.pair import DecisionPair, ErrorPair, PairEvaluation, PairSc
 from dplr.evaluation.scorer import Scoring, codes_of, finite, scorer_of
 from dplr.evaluation.tally import BATCH, Outcomes
 from dplr.evaluation.value import Evaluation
-from dplr.fitting.intake import RawRows, raw_rows
+from dplr.fitting.data import Declared, Memory, Streamed, declared_unit, read
 from dplr.fitting.options import documented
 from dplr.fitting.planning import check_loss, public_n_rows, rows_sentence
 from dplr.fitting.run import accounted
-from dplr.fitting.streaming import Streamed, as_streamed, of_query
-from dplr.fitting.units import UnitDeclaration
 from dplr.inference.intervals import check_level
 from dplr.ledger.handle import LedgerLike, as_ledger
 from dplr.mechanisms.drawing import noisy_cells
@@ -33,12 +31,10 @@ from dplr.noise import Source, source_of
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.statement import PrivacyStatement
 from dplr.privacy.unit import Unit
-from dplr.problem.losses import SQUARED
-from dplr.rows import RowWeights, Target, as_array, as_table, as_target, row_weights
+from dplr.rows import Table, Target, as_array, as_table, as_target
 from dplr.rows.streams import one_pass
 from dplr.rows.streams.parts import RemotePass, row_count_error
 from dplr.rows.streams.recipe import Weighing
-from dplr.rows.weights import Tally
 
 # The reference for the number of cells where the number of records is private and none was declared.
 _REFERENCE = 1000
@@ -49,29 +45,6 @@ EVALUATIONS: dict[type, type[Evaluation]] = {
     DecisionPair: PairEvaluation,
     ErrorPair: PairEvaluation,
 }
-
-
-@dataclass(frozen=True, eq=False)
-class Intake:
-    """The rows of an evaluation before it begins; it has no repr of rows.
-
-    Attributes
-    ----------
-    X, y : rows and outcomes in memory; without rows where they are streamed.
-    raw : ids and weights apart from X, and the unit.
-    streamed : the stream; None for rows in memory.
-    count : number of units.
-    """
-
-    X: Any
-    y: Target
-    raw: RawRows
-    streamed: Streamed | None
-    weights: RowWeights | None
-    count: int
-
-    def __repr__(self) -> str:
-        return "Intake()"
 
 
 @suggests
@@ -192,15 +165,14 @@ def evaluate(
         scorer = PairScorer(first, scorer_of(against, classes, target_bounds, decisions))
     declared = _declared(as_bounds(bounds), (model, against), person, sample_weight)
     eps, budget = check_eps(eps), as_ledger(ledger)
-    intake = _intake(X, y, scorer, declared, sample_weight, person, model=model, against=against)
-    unit = intake.raw.unit
-    public = public_n_rows(intake.count, n_rows, neighbouring, unit)
+    data = _read(X, y, scorer, declared, sample_weight, person, model=model, against=against)
+    unit = data.unit
+    public = public_n_rows(data.units, n_rows, neighbouring, unit)
     check_loss([eps], 0.0, neighbouring, public, unit)
-    plan = planned(scorer, intake.y, public, eps, neighbouring, unit, thresholds, in_sample, level)
+    plan = planned(scorer, data.y, public, eps, neighbouring, unit, thresholds, in_sample, level)
     source = source_of(rng)
-    statement = of_query(plan.statement, None if intake.streamed is None else intake.streamed.stream)
-    plan = replace(plan, statement=replace(statement, reproducible=source.reproducible))
-    return plan.of(accounted(budget, [plan.statement], source, lambda: _numbers(plan, intake, source)))
+    plan = replace(plan, statement=replace(data.stated(plan.statement), reproducible=source.reproducible))
+    return plan.of(accounted(budget, [plan.statement], source, lambda: _numbers(plan, data, source)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,7 +239,7 @@ def _ball_of(bounds: Any) -> Bounds | None:
     return bounds if isinstance(bounds, Bounds) and not bounds.columns else None
 
 
-def _declared(bounds: Bounds | None, models: Sequence[Any], person: Any, sample_weight: Any) -> UnitDeclaration:
+def _declared(bounds: Bounds | None, models: Sequence[Any], person: Any, sample_weight: Any) -> Declared:
     """What bounds and those of all models declare; of these, numbers without names count for ids and weights given."""
     owns = [
         Bounds(
@@ -277,7 +249,7 @@ def _declared(bounds: Bounds | None, models: Sequence[Any], person: Any, sample_
         )
         for own in map(_bounds_of, models) if own is not None
     ]  # fmt: skip
-    return UnitDeclaration.of(None, bounds, *owns)
+    return declared_unit(None, bounds, *owns)
 
 
 def _assumptions(in_sample: bool) -> list[str]:
@@ -289,36 +261,26 @@ def _assumptions(in_sample: bool) -> list[str]:
     ]
 
 
-def _intake(
-    X: Any, y: Any, scorer: Scoring, declared: UnitDeclaration, sample_weight: Any, person: Any, **answers: Any
-) -> Intake:
-    """The rows, with ids and weights apart; shapes and indexes are checked, and only ids of persons are read."""
+def _read(
+    X: Any, y: Any, scorer: Scoring, declared: Declared, sample_weight: Any, person: Any, **answers: Any
+) -> Memory | Streamed:
+    """The rows, with ids and weights apart; shapes and indexes are checked, and only ids and weights are read."""
     if X is None:
         if scorer.needs_rows:
             raise ValueError(sentence("X", "must be rows where a model is no array", None))
         X = np.zeros((len(scorer.array), 0))
-    rest, target, streamed = as_streamed(X, y, person, sample_weight, False)
-    raw = raw_rows(rest, declared, None, sample_weight, person, y=target, **answers)
-    if streamed is not None:
-        return _of_stream(raw, as_target(_column(target)), streamed, scorer)
-    outcomes = as_target(_column(target))
-    n = len(outcomes)
-    if n == 0 or len(_sized(raw.X)) != n or (scorer.array is not None and len(scorer.array) != n):
-        got = f"{len(_sized(raw.X))} rows, {n} outcomes"
+    data = read(X, y, sample_weight, person, declared=declared, **answers)
+    outcomes = as_target(_column(data.y))
+    if isinstance(data, Streamed):
+        if scorer.array is not None or not data.stream.parts.is_local:
+            rule = "must be in this process, and the model no array, where rows are streamed"
+            raise TypeError(sentence("X", rule, repr(data.stream), "Read the rows into a table."))
+        return data.counted(data.X, outcomes)
+    rows, n = data.X if isinstance(data.X, Table) else as_array(data.X), len(outcomes)
+    if n == 0 or len(rows) != n or (scorer.array is not None and len(scorer.array) != n):
+        got = f"{len(rows)} rows, {n} outcomes"
         raise ValueError(sentence("y", "must have one outcome for each row, and one answer of the model", got))
-    weights, unit = None, raw.unit
-    if unit.weighted:
-        weights = row_weights(n, unit, raw.ids, raw.weights)
-    return Intake(raw.X, outcomes, raw, None, weights, n if weights is None else weights.units)
-
-
-def _of_stream(raw: RawRows, empty: Target, streamed: Streamed, scorer: Scoring) -> Intake:
-    """Rows that are streamed: their number, and how many each person has."""
-    if scorer.array is not None or not streamed.stream.parts.is_local:
-        rule = "must be in this process, and the model no array, where rows are streamed"
-        raise TypeError(sentence("X", rule, repr(streamed.stream), "Read the rows into a table."))
-    counted, _ = streamed.counted(raw, None, SQUARED)
-    return Intake(raw.X, empty, raw, counted, None, counted.units)
+    return data.counted(rows, outcomes)
 
 
 def _column(target: Any) -> Any:
@@ -327,14 +289,9 @@ def _column(target: Any) -> Any:
     return target if table is None else table.column(0, slice(None)).to_native()
 
 
-def _sized(X: Any) -> Any:
-    table = as_table(X)
-    return as_array(X) if table is None else table
-
-
-def _numbers(plan: EvaluationPlan, intake: Intake, source: Source) -> dict[str, Any]:
+def _numbers(plan: EvaluationPlan, data: Memory | Streamed, source: Source) -> dict[str, Any]:
     """The exact sums with fresh noise; rows without an answer or an outcome are refused before it is drawn."""
-    outcomes = counted(plan, intake)
+    outcomes = counted(plan, data)
     if outcomes.lost:
         rule = "must have a label or a number in every row, and the model a finite answer, or a probability from 0 to 1"
         got = f"{outcomes.lost} rows without one"
@@ -348,28 +305,24 @@ def drawn(outcomes: Outcomes, statement: PrivacyStatement, source: Source) -> di
     return {name: noisy_cells(total, block, ..., source) for (name, block), total in blocks}
 
 
-def counted(plan: EvaluationPlan, intake: Intake) -> Outcomes:
+def counted(plan: EvaluationPlan, data: Memory | Streamed) -> Outcomes:
     """The exact sums of all rows; one without an answer or an outcome counts nowhere."""
     scorer, grid, blocks = plan.scorer, plan.grid, plan.statement.released
     sums = len(blocks) - 1 - ("count" in blocks)
-    if intake.streamed is not None:
-        return _counted_stream(intake.streamed, scorer, grid, sums)
-    total, n, table = Outcomes.none(grid, sums), len(intake.y), as_table(intake.X)
-    X: Any = as_array(intake.X) if table is None else None
+    if isinstance(data, Streamed):
+        return _counted_stream(data, scorer, grid, sums)
+    total, n = Outcomes.none(grid, sums), len(data.y)
     for start in range(0, n, BATCH):
         at = slice(start, min(start + BATCH, n))
-        rows = X[at] if table is None else table.take(at).native
-        weights = None if intake.weights is None else intake.weights.of_rows[at]
-        total = total + _batch(scorer, grid, rows, intake.y.take(at), weights, at)
+        rows = data.X.take(at).native if isinstance(data.X, Table) else data.X[at]
+        weights = None if data.weights is None else data.weights.of_rows[at]
+        total = total + _batch(scorer, grid, rows, data.y.take(at), weights, at)
     return total
 
 
 def _counted_stream(streamed: Streamed, scorer: Scoring, grid: Grid, sums: int) -> Outcomes:
     """The exact sums of streamed rows; refused where they are not those that were counted: a row could count twice."""
-    weighing, tally = streamed.weighing, None
-    if weighing is not None and weighing.counts is not None:
-        tally = Tally(streamed.units)
-        weighing = replace(weighing, tally=tally)
+    weighing, tally = streamed.tallied()
     job = OutcomePass(scorer, grid, sums, str(streamed.target), weighing)
     outcomes = one_pass(streamed.stream.parts, job) or Outcomes.none(grid, sums)
     if outcomes.rows != streamed.count:

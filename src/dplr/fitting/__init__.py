@@ -1,6 +1,6 @@
 """The steps of a fit: plan, reserve, run, commit. Private.
 
-`intake.py` has the rows of a fit, in memory or streamed; `planning.py` makes a problem and a plan from public facts;
+`data.py` is the door of rows, in memory or streamed; `planning.py` makes a problem and a plan from public facts;
 `run.py` does the rest in order: it reserves the cost of the plan, reads the rows, draws noise and commits. Choices
 before a plan have a file each: the start from public data, private ranges, the mechanism for an aim. So have fits of
 several classes, searches, and checks without a fit.

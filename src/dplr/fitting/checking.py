@@ -20,10 +20,8 @@ from dplr._kit.validation import describe, sentence
 from dplr._kit.warnings import DataWarning
 from dplr.bounds.columns import Column, Levels, Numeric, Pair
 from dplr.bounds.declared import Bounds, BoundsLike, as_bounds, codebook_of
-from dplr.fitting.intake import RawRows, raw_rows
+from dplr.fitting.data import Data, declared_unit, read, refuse_stream
 from dplr.fitting.planning import PublicFacts
-from dplr.fitting.streaming import refuse_stream
-from dplr.fitting.units import UnitDeclaration
 from dplr.privacy.unit import Unit
 from dplr.problem.losses import Loss, check_counts, from_zero, known_loss
 from dplr.rows import (
@@ -33,7 +31,6 @@ from dplr.rows import (
     Target,
     above,
     as_array,
-    as_table,
     as_target,
     look_alikes,
     of_numbers,
@@ -213,10 +210,10 @@ def check(
     refuse_stream(X, "for a check")
     everything = as_bounds(bounds)
     codebook, loss = codebook_of(everything), known_loss(model)
-    declared = UnitDeclaration.of(person if isinstance(person, str) else None, everything)
-    data = raw_rows(X, declared, codebook, sample_weight, None if isinstance(person, str) else person, y=y)
-    table = as_table(data.X)
-    rows: Any = as_array(data.X) if table is None else table
+    named, ids = (person, None) if isinstance(person, str) else (None, person)
+    features = None if codebook is None else codebook.names
+    data = read(X, y, sample_weight, ids, declared=declared_unit(named, everything), features=features)
+    rows, y = data.X if isinstance(data.X, Table) else as_array(data.X), data.y
     if rows.ndim != 2:
         raise ValueError(sentence("X", "must be two-dimensional", rows.shape))
     found = _Found([], [], [])
@@ -290,7 +287,7 @@ def _column(rows: Any, place: int) -> Any:
     return rows.column(place, slice(None)) if isinstance(rows, Table) else rows[:, place]
 
 
-def _units(data: RawRows, n: int, found: _Found) -> int:
+def _units(data: Data, n: int, found: _Found) -> int:
     """Findings on ids and on weights, which do not depend on each other: counts, never an id. The number of units."""
     unit, units = data.unit, n
     counted = None if data.ids is None else _counted(found, n, unit, data.ids)
@@ -303,8 +300,8 @@ def _units(data: RawRows, n: int, found: _Found) -> int:
             kinds = " or ".join(known) or "how they are written"
             likeness = f"{alike['any']} ids differ from another one in nothing but {kinds}, and count as other persons"
             found.doubts.append(f"person: {likeness}. Is one person spelt in two ways?")
-    if data.weights is not None and _counted(found, n, unit, None, data.weights) is not None:
-        mean, cap = float(as_target(data.weights).as_float().mean()), unit.weight_max or 0.0
+    if data.sample_weight is not None and _counted(found, n, unit, None, data.sample_weight) is not None:
+        mean, cap = float(as_target(data.sample_weight).as_float().mean()), unit.weight_max or 0.0
         found.facts.append(f"weights of {mean:g} in the mean, {mean / cap:.0%} of the cap {cap:g}")
     return units
 

@@ -8,10 +8,10 @@ from typing import Any, ParamSpec, TypeVar
 from dplr._kit.keywords import suggests
 from dplr._kit.validation import check_count, sentence
 from dplr.bounds.declared import BoundsLike, as_bounds, codebook_of
+from dplr.fitting.data import ClassWeight, declared_unit, of_persons, with_classes
 from dplr.fitting.options import PLANNED, PlanKeywords, declared, takes
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.pretraining import column_names
-from dplr.fitting.units import ClassWeight, UnitDeclaration, with_classes
 from dplr.problem.losses import Loss, known_loss
 from dplr.rows import declared_classes
 
@@ -46,7 +46,7 @@ def public_facts(
     classes = codebook.target_classes() if codebook is not None and loss.classification else None
     if classes is not None:
         classes = tuple(declared_classes(classes).tolist())
-    unit = UnitDeclaration.of(person, everything).unit()
+    unit = of_persons(declared_unit(person, everything)[0])
     return PublicFacts(
         loss=loss,
         bounds=codebook,

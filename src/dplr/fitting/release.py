@@ -14,8 +14,8 @@ from dplr.bounds.declared import Bounds
 from dplr.bounds.fourier import FourierMap
 from dplr.bounds.scaling import Prep
 from dplr.fitting import run as fitting
+from dplr.fitting.data import Data, Memory
 from dplr.fitting.history import read_history
-from dplr.fitting.intake import InMemory, Intake
 from dplr.fitting.one_vs_rest import ReleasePlan
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.ranges import intervals as ranges_of
@@ -37,26 +37,22 @@ class FitInput:
 
     Attributes
     ----------
-    intake : the rows.
+    data : the rows, which are counted.
     facts : their public facts.
-    name : name of the target; None for none.
-    weight_column : name of the column of weights; None for none.
     """
 
-    intake: Intake
+    data: Data
     facts: PublicFacts
-    name: str | None
-    weight_column: str | None = None
 
     @property
-    def memory(self) -> InMemory:
+    def memory(self) -> Memory:
         """The rows of a search or a baseline, which streams are refused for."""
-        assert isinstance(self.intake, InMemory)
-        return self.intake
+        assert isinstance(self.data, Memory)
+        return self.data
 
     def take(self, indices: NDArray[np.intp], n_rows: int | None) -> FitInput:
         """Some of the rows, and how many of them are public."""
-        return FitInput(self.memory.take(indices), replace(self.facts, n_rows=n_rows), self.name)
+        return FitInput(self.memory.take(indices), replace(self.facts, n_rows=n_rows))
 
     @contextlib.contextmanager
     def explaining(self) -> Iterator[None]:
@@ -64,7 +60,7 @@ class FitInput:
         try:
             yield
         except FaultyRows as error:
-            raise ValueError(self.intake.explained(error)) from None
+            raise ValueError(self.data.explained(error)) from None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -125,22 +121,22 @@ def release(
     keep: Callable[[list[FittedRelease]], bytes | None] | None = None,
 ) -> list[FittedRelease]:
     """One release for each plan of the facts, all done and paid for when this returns; `keep` makes a file of them."""
-    ready.intake.check_plans([entry.plan for entry in planned])
+    ready.data.check_plans([entry.plan for entry in planned])
     notice = BoundsNotice()
     # Faults of the columns are raised here, before anything is reserved.
-    every = ready.intake.rows(ready.facts, None, notice)
+    every = ready.data.rows(ready.facts.prep, None, notice)
 
     def models(position: int | None) -> Rows:
-        return every if position is None else ready.intake.rows(ready.facts, position, notice)
+        return every if position is None else ready.data.rows(ready.facts.prep, position, notice)
 
     releases: list[FittedRelease] = []
 
     def finish(done: list[tuple[PrivacyStatement, fitting.Outcome]]) -> bytes | None:
         for plan, (statement, outcome) in zip(planned, done, strict=True):
-            releases.append(_released(ready.facts, ready.intake.labels, plan, statement, outcome))
+            releases.append(_released(ready.facts, ready.data.labels, plan, statement, outcome))
         return None if keep is None else keep(releases)
 
-    ready.intake.warn_narrow(ready.facts.prep)  # before anything is reserved: a warning may be an error
+    ready.data.warn_narrow(ready.facts.prep)  # before anything is reserved: a warning may be an error
     fitting.run(models, planned, len(ready.facts.model_labels), ledger, source, track, finish)
     return releases
 
@@ -161,12 +157,12 @@ def blank(ready: FitInput, planned: ReleasePlan) -> FittedRelease:
         numbers = {name: np.zeros(block.shape) for name, block in ranges.released.items()}
         intervals = ranges_of(numbers, ranges.released, ranges.problem, ranges.columns)
     done = fitting.Outcome(fits, numbers, intervals)
-    return _released(ready.facts, ready.intake.labels, planned, planned.statement, done)
+    return _released(ready.facts, ready.data.labels, planned, planned.statement, done)
 
 
 def check_values(ready: FitInput, planned: ReleasePlan) -> None:
     """Raise for whatever a fit with this plan would refuse of the rows: nothing is drawn."""
-    rows = ready.intake.rows(ready.facts, None)
+    rows = ready.data.rows(ready.facts.prep, None)
     planned.mechanism.check_rows(rows, planned.plan.problem)
     rows.total(Moments(rows.geometry.d, rows.geometry.intercept > 0))
 

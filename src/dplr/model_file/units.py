@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from dplr.bounds.declared import Bounds, with_numbers
+from dplr.fitting.data import declared_unit
 from dplr.fitting.planning import rows_sentence
-from dplr.fitting.units import UnitDeclaration
 from dplr.model_file.readers import either, integer, list_of, number, table, text
 from dplr.model_file.strict_json import refuse
 from dplr.privacy.statement import PrivacyStatement
@@ -55,10 +55,10 @@ def check_unit(values: dict[str, Any], bounds: Bounds | None, statement: Privacy
     """Bounds, labels, columns and assumptions are about the unit of the statement."""
     unit, where = statement.unit, "model.statement.unit"
     numbers = with_numbers(None, unit.rows_per_person, unit.weight_max)
-    declared = UnitDeclaration.of(unit.person, numbers, bounds)
+    declared, _ = declared_unit(unit.person, numbers, bounds)
     if bounds is not None and values["bounds"] is not None:  # they hold the numbers; the unit ball's are the unit's
         declared = replace(declared, rows_per_person=bounds.rows_per_person, weight_max=bounds.weight_max)
-    if replace(declared, weight=None) != UnitDeclaration(unit.person, unit.rows_per_person, None, unit.weight_max):
+    if declared != replace(unit, class_weights=()):
         refuse(where, "must be that of the bounds", str(unit))
     column = values.get("weight_column")
     if column is not None and unit.weight_max is None:

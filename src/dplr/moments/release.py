@@ -16,12 +16,10 @@ from dplr._kit.validation import check_choice, check_delta, check_eps, sentence
 from dplr.bounds.declared import Bounds, BoundsLike, as_bounds, codebook_of
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep, layout_prep
-from dplr.fitting.memory import too_many
+from dplr.fitting.data import Data, declared_unit, read, refuse_units, too_many
 from dplr.fitting.options import documented
 from dplr.fitting.planning import check_loss, public_n_rows, pure_sentence, rows_sentence
 from dplr.fitting.run import accounted
-from dplr.fitting.streaming import count_rows, of_query, rows_without_target
-from dplr.fitting.units import refuse_units
 from dplr.ledger.budget import Budget
 from dplr.ledger.handle import LedgerLike, as_ledger
 from dplr.mechanisms.drawing import noisy_blocks
@@ -32,9 +30,8 @@ from dplr.noise import Source, source_of
 from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
-from dplr.rows import ArrayRows, FaultyRows, Rows, as_array, as_table
+from dplr.rows import FaultyRows, Rows, Table, as_array
 from dplr.rows.exact import Moments
-from dplr.rows.streams.source import Stream, as_stream
 
 _LONGEST_NAME = 200
 
@@ -127,43 +124,31 @@ def release_moments(
     release_bounds, party = declared(codebook_of(table_bounds), columns), _checked_party(party)
     facts = {"eps": eps, "delta": delta, "noise": check_choice("noise", noise, NOISES), "neighbouring": neighbouring,
              "n_rows": n_rows}  # fmt: skip
-    stream = as_stream(X)
-    X = X if stream is None else stream.parts.empty
+    data = read(X, declared=declared_unit(None))
     try:
-        return _released(X, stream, release_bounds, party, facts, budget, rng)
+        return _released(data, release_bounds, party, facts, budget, rng)
     except MemoryError as error:
-        raise too_many(X, error) from None
+        raise too_many(data.X, error) from None
 
 
 def _released(
-    X: Any, stream: Stream | None, bounds: Bounds, party: str | None, facts: Mapping[str, Any], ledger: Budget,
-    rng: int | None,
-) -> ReleasedMoments:  # fmt: skip
-    """Check, plan, reserve, sum and add noise, in this order. X has no rows where they are streamed."""
-    table = as_table(X)
-    values = _array(X) if table is None else table
-    n, d = values.shape
-    if stream is not None:
-        n = count_rows(stream)
+    data: Data, bounds: Bounds, party: str | None, facts: Mapping[str, Any], ledger: Budget, rng: int | None
+) -> ReleasedMoments:
+    """Check, plan, reserve, sum and add noise, in this order."""
+    table = data.X if isinstance(data.X, Table) else None
+    data = data.counted(_array(data.X) if table is None else table, None)
+    n, d = data.units, data.X.shape[1]
     if 0 in (n, d):
         raise ValueError(sentence("X", "must have at least one row and one column", (n, d)))
     names = None if table is None else table.columns
     layout = bounds.for_columns(names, d)
     plan = planned(layout, names, n, **facts)
     source, prep = source_of(rng), layout_prep(layout, True, None)
-    statement = replace(of_query(plan.statement, stream), reproducible=source.reproducible)
-    rows = _rows(values, stream, n, layout, prep)  # what is wrong with columns is said before anything is reserved
+    statement = replace(data.stated(plan.statement), reproducible=source.reproducible)
+    rows = data.rows(prep)  # what is wrong with columns is said before anything is reserved
     work = functools.partial(_numbers, rows, prep, Plan(None, plan.problem, statement), source)
     numbers = _paid(ledger, statement, source, work)
     return single(bounds, layout, Party(party, plan.problem.n_rows, statement), numbers)
-
-
-def _rows(values: Any, stream: Stream | None, n: int, layout: Layout, prep: Prep) -> Rows:
-    """The rows with targets of 0."""
-    if stream is None:
-        return ArrayRows(values, np.zeros(n), prep)
-    columns = layout.features if layout.named else as_table(values).columns  # type: ignore[union-attr]
-    return rows_without_target(stream, columns, prep)
 
 
 def planned(

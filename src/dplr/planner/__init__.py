@@ -12,11 +12,11 @@ from typing import Unpack
 
 from dplr._kit.progress import bars, silent
 from dplr._kit.validation import check_eps, check_flag, sentence
+from dplr.fitting.data import ClassWeight
 from dplr.fitting.facts import public_facts, takes_facts
 from dplr.fitting.options import PlanKeywords, documented, takes
 from dplr.fitting.outlook import warn_of_noise
 from dplr.fitting.planning import check_promise
-from dplr.fitting.units import ClassWeight
 from dplr.planner.assumptions import Assumptions, check_assumptions
 from dplr.planner.curve import Curve
 from dplr.planner.points import Point, Width

@@ -20,10 +20,9 @@ from dplr._kit.validation import sentence
 from dplr._kit.warnings import DataWarning, PrivacyWarning, UtilityWarning, muted
 from dplr.bounds import Bounds
 from dplr.bounds.declared import codebook_of, coded_bounds, with_numbers
-from dplr.fitting.intake import InMemory, raw_rows
+from dplr.fitting.data import declared_unit, read
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.release import FitInput, FittedRelease, release
-from dplr.fitting.units import UnitDeclaration
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms import FunctionalMechanism
 from dplr.mechanisms.protocol import MechanismLike, chosen_columns
@@ -265,24 +264,22 @@ class Simulator:
         weights = None if unit.weight_max is None else np.full(len(y), self._weight)
         if unit.weight_max is not None:
             bounds = with_numbers(bounds, 1, unit.weight_max)
-        target = as_target(y)
-        intake, codes = InMemory(X, target), {}
+        rule = None
         if self.facts.loss.classification:
-            declared = [0, 1] if self._bounds is None else self._bounds.target_classes()
-            intake = intake.labelled(LabelRule(declared), target)
-            assert intake.labels is not None
-            codes = {"classes": intake.labels.classes.tolist(), "label_codes": intake.labels.codes}
+            rule = LabelRule([0, 1] if self._bounds is None else self._bounds.target_classes())
         with quiet():
-            data = raw_rows(X, UnitDeclaration.of(None, bounds), bounds, weights, ids, y=y)
-            intake, unit = intake.counted(data, None, self.facts.loss)
+            data = read(X, y, weights, ids, declared=declared_unit(None, bounds)).counted(X, as_target(y), rule)
             # The reference of add_remove is what was planned for.
-            shape = {"n_rows": len(y), "columns": None, "bounds": codebook_of(bounds), "unit": unit, **codes}
+            shape: dict[str, Any] = {"n_rows": len(y), "columns": None, "unit": data.unit}
+            shape["bounds"] = codebook_of(bounds)
+            if data.labels is not None:
+                shape |= {"classes": data.labels.classes.tolist(), "label_codes": data.labels.codes}
             options = {"mechanism": mechanism, "delta": delta, "public": self._public, **plain}
             facts = replace(self.facts, **shape, **options, curves=None, public_columns=None)
             planned = {eps: facts.planned(eps) for eps in dict.fromkeys(levels)}
             source = Source(self.assume.seed * self.assume.tables + number)
             plans = [planned[eps] for eps in levels]
-            return release(FitInput(intake, facts, None), plans, NullLedger(), source, silent)
+            return release(FitInput(data, facts), plans, NullLedger(), source, silent)
 
 
 def in_units(done: FittedRelease) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -13,11 +13,9 @@ from dplr._kit.keywords import suggests
 from dplr._kit.validation import check_delta, check_eps, sentence
 from dplr.bounds.beside import check_name, write_units
 from dplr.bounds.declared import Bounds, BoundsLike, as_bounds, codebook_of
-from dplr.fitting.intake import RawRows, raw_rows
+from dplr.fitting.data import Data, declared_unit, read
 from dplr.fitting.options import documented
 from dplr.fitting.run import accounted
-from dplr.fitting.streaming import of_query
-from dplr.fitting.units import UnitDeclaration
 from dplr.ledger.budget import Budget
 from dplr.ledger.handle import LedgerLike, as_ledger
 from dplr.noise import Source, source_of
@@ -145,16 +143,15 @@ def planned(
     if declared is not None and declared.names is None:
         rule = "must name its columns beside columns that are learned"
         raise ValueError(sentence("bounds", rule, "bounds by position", "Give a mapping of names."))
-    units = UnitDeclaration.of(person, everything)
-    stream = as_stream(X)
-    if stream is not None and sample_weight is not None:
+    units = declared_unit(person, everything)
+    if sample_weight is not None and as_stream(X) is not None:
         check_name("sample_weight", sample_weight)  # a stream has no rows for an array of weights
-    data = raw_rows(X if stream is None else stream.parts.empty, units, declared, sample_weight, None)
+    data = read(X, sample_weight=sample_weight, declared=units, features=None if declared is None else declared.names)
     table = table_of(data.X)
     kinds = _kinds(table, columns, target, declared, facts["delta"])
-    rows = PrivateRows(table, stream, data, kinds)
+    rows = PrivateRows(data.counted(table, None), kinds)
     plan = plan_of(rows, share, facts)
-    plan = replace(plan, statement=of_query(plan.statement, stream))
+    plan = replace(plan, statement=data.stated(plan.statement))
     return Release(rows, plan, target, _plain_bounds(declared, data))
 
 
@@ -184,7 +181,7 @@ class Release:
             return [learned_column(histograms, name, self.plan, source) for name in self.plan.kinds]
 
         (*columns,) = accounted(budget, [statement], source, work)
-        by_position = not isinstance(self.rows.table, Table)
+        by_position = not isinstance(self.rows.data.X, Table)
         return LearnedBounds(tuple(columns), self.target, self.plan.share, statement, self.declared, by_position)
 
 
@@ -209,7 +206,7 @@ def _kinds(
     return kinds
 
 
-def _plain_bounds(declared: Bounds | None, data: RawRows) -> dict[str, Any]:
+def _plain_bounds(declared: Bounds | None, data: Data) -> dict[str, Any]:
     """The declarations, of persons and weights too, as plain values."""
     unit, values = data.unit, {"features": {}} if declared is None else declared.to_dict()
     by_column = data.ids is not None or unit.person is not None
