@@ -35,6 +35,7 @@ class Fitted(Tables):
 
     _record: Record
     n_features_in_: int
+    _counted_rows: Any  # (X) -> rows as the fit counts them
     evaluation_: Evaluation | None  # where `fit` held rows out; None where something ended it
     _alias: str | None = None  # the user's name of it, if not that of its type
     _weight_column: str | None = None  # of the table that was fitted, which predictions ignore
@@ -288,9 +289,6 @@ class Fitted(Tables):
 
     def _bare_table(self, obstacle: str) -> Summary:
         return table_without(self, obstacle)
-
-    def _counted_rows(self, X: Any) -> NDArray[np.float64]:
-        raise AttributeError("each model counts rows as its fit did")
 
     def _rows_and_target(self, X: Any) -> tuple[NDArray[np.float64], tuple[float, float] | None]:
         return self._counted_rows(X), self._record.prep.target

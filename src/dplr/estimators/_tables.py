@@ -85,12 +85,6 @@ class Tables:
             give all of it. Estimates with intervals are those without ridge and trimming, so they differ from `coef_`,
             which predicts better. Levels are compared with a reference: the declared one, or else the first.
 
-        Raises
-        ------
-        ValueError
-            A column is unknown, or a level is out of range; or an option of intervals is given, and the release allows
-            none.
-
         Examples
         --------
         >>> import numpy as np, dplr
@@ -138,12 +132,6 @@ class Tables:
             say. With more than two classes, a dictionary like this for each label. Its method `to_frame` makes a
             pandas data frame with the columns `low` and `high`.
 
-        Raises
-        ------
-        ValueError
-            The release allows no intervals: those of `aim="coefficients"` do. A
-            column is unknown, or a level is out of range.
-
         Examples
         --------
         >>> import numpy as np, dplr
@@ -187,12 +175,6 @@ class Tables:
         ScoreTest or dict
             An object with `statistic`, `dof`, `p_value` (chi-square) and `verdict`; nan where the released numbers
             cannot say. With more than two classes, a dictionary of them by label.
-
-        Raises
-        ------
-        ValueError
-            The release allows no intervals: those of `aim="coefficients"` do. A
-            column is unknown, a text is no linear combination, or one combination follows from the others.
 
         Examples
         --------
@@ -239,11 +221,6 @@ class Tables:
             A table with one line for each combination, and label where there are more than two classes: its `lines`
             have `estimate`, `std_error`, `low`, `high` and `p_value`.
 
-        Raises
-        ------
-        ValueError
-            The release allows no intervals, a text is no linear combination, or a level is out of range.
-
         See Also
         --------
         dplr.LinearRegression.wald_test : Test several combinations at once.
@@ -287,11 +264,6 @@ class Tables:
             `predict`, which has a smaller error. With more than two classes, a dictionary by label: each against all
             others.
 
-        Raises
-        ------
-        ValueError
-            The release allows no intervals, X breaks a rule, or `kind` is `"row"` and the target is a label.
-
         Privacy
         -------
         A function of X and of the released model: as private as X.
@@ -328,11 +300,6 @@ class Tables:
             and `obstacle` says why where that is so for all of them. A product is a column of its own; the intercept,
             and the line and knots of a curve, which change together, have none.
 
-        Raises
-        ------
-        ValueError
-            The release allows no intervals, or a level is out of range.
-
         Privacy
         -------
         Uses released numbers and public facts alone: no further privacy loss. Source: inference/slope.py.
@@ -365,11 +332,6 @@ class Tables:
             Its `lines` have `name`, `label`, `estimate`, `low` and `high`; nan where the released numbers cannot say.
             Releases of log odds do not tell the variances of columns: `obstacle` says so.
 
-        Raises
-        ------
-        ValueError
-            The release allows no intervals, or a level is out of range.
-
         Privacy
         -------
         Uses released numbers and public facts alone: no further privacy loss. Source: inference/determination.py.
@@ -398,11 +360,6 @@ class Tables:
         ColumnStatistics
             Its `lines` have `name`, `estimate`, `low` and `high`; nan where the released numbers cannot say. Releases
             of log odds do not tell the variances of columns: `obstacle` says so.
-
-        Raises
-        ------
-        ValueError
-            The release allows no intervals, or a level is out of range.
 
         Privacy
         -------
@@ -438,15 +395,6 @@ class Tables:
             One curve for each number of the model, and one for each level that it is multiplied by: values at its
             knots, less the curve's mean over the bounds. With bands the values are estimates of the released equation,
             as in `summary`, without ridge. They are of log odds, scores, means or log rates.
-
-        Raises
-        ------
-        ValueError
-            No columns are declared, or the level is out of range.
-
-        Privacy
-        -------
-        Post-processing of the release and of public facts: no further privacy loss.
 
         See Also
         --------
@@ -564,5 +512,10 @@ def bands_of(subject: Subject, equation: Equation, names: Sequence[str], level: 
 
 described(
     Tables,
+    Raises="""NotFittedError
+    `fit` was not called.
+ValueError
+    The release allows no intervals: those of `aim="coefficients"` do. A column is unknown, a text is no linear
+    combination or one follows from others, a level is out of range, X breaks a rule, or no columns are declared.""",
     Privacy="Uses released numbers and public facts alone: no further privacy loss. Source: inference/intervals.md.",
 )
