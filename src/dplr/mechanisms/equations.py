@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dplr.privacy import sensitivity
 from dplr.privacy.guarantees import Neighbouring
+from dplr.privacy.statement import Release
 from dplr.problem.cells import Cells, hot_columns, moments_sensitivity, second_moments
 from dplr.problem.geometry import Geometry
 from dplr.problem.problem import Problem
@@ -29,6 +30,11 @@ def symmetric(size: int, cells: Mapping[str, Cells], values: Mapping[str, Vector
     for name, (rows, columns) in cells.items():
         matrix[rows, columns] = matrix[columns, rows] = values[name]
     return matrix
+
+
+def variances(size: int, cells: Mapping[str, Cells], released: Mapping[str, Release]) -> Vector:
+    """Those of the noise on the cells of such a matrix; 0 for cells that were not released."""
+    return symmetric(size, cells, {name: released[name].deviation ** 2 for name in cells})
 
 
 def tied(geometry: Geometry) -> Vector:
@@ -91,13 +97,18 @@ def meat_l2_sensitivity(problem: Problem, largest: float = 1.0) -> float:
     return (sensitivity.meat_add_remove if one else sensitivity.meat_replace_one)(largest * problem.geometry.row_norm)
 
 
+def l1_of_rows(geometry: Geometry) -> tuple[float, float, float]:
+    """L1 sensitivities of sums of squared rows, added or replaced, and the largest L1 norm of a row."""
+    both = (Neighbouring.ADD_REMOVE, Neighbouring.REPLACE_ONE)
+    added, replaced = (moments_sensitivity(geometry, relation, 0.0, 1.0) for relation in both)
+    return added, replaced, moments_sensitivity(geometry, Neighbouring.ADD_REMOVE, 1.0, 0.0)
+
+
 def meat_l1_sensitivity(problem: Problem) -> float:
     """L1 sensitivity of the cells at any point (functional.md, lemmas 16 and 18)."""
     geometry, records = problem.geometry, problem.neighbouring.records_changed
-    longest = moments_sensitivity(geometry, Neighbouring.ADD_REMOVE, 1.0, 0.0)
+    added, replaced, longest = l1_of_rows(geometry)
     if problem.unit.person is not None:
         widths = () if geometry.half_width is None else geometry.half_widths
         return sensitivity.clusters_change(longest, geometry.row_norm, widths, records)
-    added = moments_sensitivity(geometry, Neighbouring.ADD_REMOVE, 0.0, 1.0)
-    replaced = moments_sensitivity(geometry, Neighbouring.REPLACE_ONE, 0.0, 1.0)
     return sensitivity.squares_change(added, replaced, longest, geometry.n_coefs, records, 1.0)

@@ -17,6 +17,7 @@ from dplr._kit import markup
 from dplr.bounds.declared import Bounds
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep, layout_prep
+from dplr.mechanisms import equations
 from dplr.mechanisms.functional import moments as functional
 from dplr.moments.law import cells
 from dplr.privacy.guarantees import Neighbouring
@@ -161,19 +162,13 @@ class ReleasedMoments:
     @cached_property
     def cell_variances(self) -> Matrix:
         """Variances of the noise on the cells of `matrix`; 0 where a cell is public, or follows from another one."""
-        size = self.problem.geometry.n_coefs
-        variances = np.zeros((size, size))
-        for name, (rows, columns) in cells(self.problem.geometry, self.neighbouring).items():
-            variances[rows, columns] = variances[columns, rows] = self.variances[name]
-        return variances
+        geometry = self.problem.geometry
+        return equations.symmetric(geometry.n_coefs, cells(geometry, self.neighbouring), self.variances)
 
     @cached_property
     def tied(self) -> Matrix:
         """Factor of the noise of the intercept's cell in a diagonal cell that follows from it; 0 else. Private."""
-        factors = np.zeros(self.problem.geometry.n_coefs)
-        columns, factor = functional.derived(self.problem.geometry)
-        factors[columns] = factor
-        return factors
+        return equations.tied(self.problem.geometry)
 
     @property
     def diagonal_sd(self) -> float:

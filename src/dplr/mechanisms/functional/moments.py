@@ -14,13 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr.mechanisms.composed import Part
-from dplr.mechanisms.equations import MEAT, MEAT_BLOCKS, meat_l1_sensitivity, meat_l2_sensitivity, meat_words
+from dplr.mechanisms.equations import MEAT, MEAT_BLOCKS, fill_tied, meat_l1_sensitivity, meat_l2_sensitivity, meat_words
 from dplr.privacy import calibration, sensitivity
 from dplr.privacy.guarantees import Gaussian, Neighbouring, Pure
 from dplr.privacy.law import Law
 from dplr.privacy.statement import Release
 from dplr.problem.cells import Cells, moments_sensitivity, second_moments
-from dplr.problem.cells import hot_columns as _hot
 from dplr.problem.geometry import Geometry
 from dplr.problem.problem import Problem
 
@@ -48,12 +47,6 @@ def blocks(geometry: Geometry, counted: bool) -> dict[str, Cells]:
     return {"linear": (np.arange(q), np.full(q, q)), **second_moments(geometry, counted=counted)}
 
 
-def derived(geometry: Geometry) -> tuple[list[int], float]:
-    """The columns whose diagonal cell is not released, and its ratio to their cell with the intercept."""
-    hot = _hot(geometry) if geometry.intercept else []
-    return (hot, (geometry.half_width or 0.0) / geometry.intercept) if hot else ([], 0.0)
-
-
 def moment_matrix(problem: Problem, released: Blocks) -> tuple[Vector, Vector]:
     """The symmetric matrix of sum (x, iota)(x, iota)' and the vector of sum y (x, iota) from released numbers."""
     geometry, q = problem.geometry, problem.geometry.n_coefs
@@ -64,8 +57,7 @@ def moment_matrix(problem: Problem, released: Blocks) -> tuple[Vector, Vector]:
         assert problem.n_rows is not None
         moments[q - 1, q - 1] = problem.n_rows * geometry.intercept**2
     if geometry.grouped:
-        hot, factor = derived(geometry)
-        moments[hot, hot] = factor * moments[hot, q - 1]
+        fill_tied(moments, geometry)
     return moments[:q, :q].copy(), moments[:q, q].copy()
 
 

@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from dplr.inference.reading import Reading
 from dplr.inference.sampling import classical_sampling, robust_sampling
-from dplr.mechanisms.equations import largest_residual, meat_cells, meat_matrix
+from dplr.mechanisms.equations import largest_residual, meat_cells, meat_matrix, tied, variances
 from dplr.mechanisms.functional.moments import (
     SQUARE,
     blocks,
-    derived,
     linear_blocks,
     moment_matrix,
     one_class,
@@ -71,13 +70,15 @@ def readings(plan: Plan, problem: Problem, parts: Sequence[Mapping[str, NDArray[
 
 def _reading(plan: Plan, problem: Problem, released: Mapping[str, NDArray[np.float64]], variance: float) -> Reading:
     matrix, vector = moment_matrix(problem, released)
-    cells, tied = _noise(plan, problem)
+    size, factors = problem.geometry.n_coefs, tied(problem.geometry)
+    where = {name: cells for name, cells in blocks(problem.geometry, problem.counts_units).items() if name != "linear"}
+    cells = variances(size, where, plan.statement.released)
     n_rows, square, square_noise = _sums(plan, problem, released, matrix, cells)
-    vector_noise, size = variance * np.eye(len(vector)), len(vector)
+    vector_noise = variance * np.eye(size)
     meat = meat_matrix(problem, released)
     if meat is None:
         assert square is not None
-        sampling = classical_sampling(matrix, vector, cells, tied, vector_noise, square, square_noise, n_rows)
+        sampling = classical_sampling(matrix, vector, cells, factors, vector_noise, square, square_noise, n_rows)
     else:
         sampling = robust_sampling(meat * largest_residual(problem) ** 2)
     labels = problem.loss.classification
@@ -85,7 +86,7 @@ def _reading(plan: Plan, problem: Problem, released: Mapping[str, NDArray[np.flo
         matrix=matrix,
         vector=vector,
         cells=cells,
-        tied=tied,
+        tied=factors,
         vector_noise=vector_noise,
         sampling=sampling,
         laplace=any(block.law is Law.DISCRETE_LAPLACE for block in plan.statement.released.values()),
@@ -99,18 +100,6 @@ def _reading(plan: Plan, problem: Problem, released: Mapping[str, NDArray[np.flo
         robust=meat is not None,
         clustered=problem.unit.person is not None,
     )
-
-
-def _noise(plan: Plan, problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Variances of the noise on the cells of the matrix, and the factors of cells that follow from others."""
-    size = problem.geometry.n_coefs
-    cells, tied = np.zeros((size, size)), np.zeros(size)
-    for name, (rows, columns) in blocks(problem.geometry, problem.counts_units).items():
-        if name != "linear":
-            cells[rows, columns] = cells[columns, rows] = plan.statement.released[name].deviation ** 2
-    hot, factor = derived(problem.geometry)
-    tied[hot] = factor
-    return cells, tied
 
 
 def units_of(problem: Problem, matrix: NDArray[np.float64]) -> float:

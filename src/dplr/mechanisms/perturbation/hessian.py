@@ -18,14 +18,14 @@ from dplr._kit.validation import sentence
 from dplr.inference.reading import Curvature, Expansion, Reading
 from dplr.inference.sampling import positive_part
 from dplr.mechanisms.drawing import noisy_blocks
-from dplr.mechanisms.equations import fill_tied, symmetric, tied
+from dplr.mechanisms.equations import fill_tied, l1_of_rows, symmetric, tied, variances
 from dplr.mechanisms.perturbation.minimisation import Minimisation, start_of
 from dplr.noise import Source
 from dplr.privacy import sensitivity
 from dplr.privacy.calibration import integer_blocks, rest_of
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Approx, Neighbouring
-from dplr.problem.cells import Cells, moments_sensitivity, second_moments
+from dplr.problem.cells import Cells, second_moments
 from dplr.problem.geometry import Geometry
 from dplr.problem.losses import model_of
 from dplr.problem.plan import Plan
@@ -103,10 +103,7 @@ def with_hessian(plan: Plan, eps: float) -> Plan:
 
 def moved_by_records(geometry: Geometry, neighbouring: Neighbouring) -> float:
     """L1 sensitivity of the released cells of the computed Hessian, truncated rows included (lemma 9)."""
-    added = moments_sensitivity(geometry, Neighbouring.ADD_REMOVE, 0.0, 1.0)
-    replaced = moments_sensitivity(geometry, Neighbouring.REPLACE_ONE, 0.0, 1.0)
-    longest = moments_sensitivity(geometry, Neighbouring.ADD_REMOVE, 1.0, 0.0)
-    return sensitivity.hessian_change(added, replaced, longest, geometry.n_coefs, neighbouring.records_changed)
+    return sensitivity.hessian_change(*l1_of_rows(geometry), geometry.n_coefs, neighbouring.records_changed)
 
 
 def deviation(plan: Plan) -> float:
@@ -171,8 +168,7 @@ def reading(plan: Plan, released: Mapping[str, Vector], coef: Vector, deviations
     """
     problem, geometry, size = plan.problem, plan.problem.geometry, plan.problem.geometry.n_coefs
     solved: Minimisation = plan.settings
-    hessian, where = _matrix(geometry, released), _cells(geometry)
-    cells = symmetric(size, where, {name: plan.statement.released[name].deviation ** 2 for name in where})
+    hessian, cells = _matrix(geometry, released), variances(size, _cells(geometry), plan.statement.released)
     weights = np.asarray(solved.weights or (1.0,) * size)
     ridges = solved.ridge / weights**2
     tolerance = 2 * solved.tolerance_noise**2 * weights**2

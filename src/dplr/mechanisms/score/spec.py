@@ -30,6 +30,7 @@ from dplr.mechanisms.equations import (
     meat_words,
     symmetric,
     tied,
+    variances,
 )
 from dplr.mechanisms.protocol import RANGES, Description, Shape, Tabled
 from dplr.mechanisms.score.noise import (
@@ -310,11 +311,8 @@ def _at_zero(moments: Total) -> Total:
 
 
 def rounds_of(plan: Plan) -> int:
-    """How many rounds a plan has."""
-    number = 0
-    while block_name(number, "score") in plan.statement.released:
-        number += 1
-    return number
+    rounds: int = plan.mechanism.rounds
+    return rounds + (plan.problem.w0 is None)  # a public start takes the place of the sums at zero
 
 
 def last_point(plan: Plan, released: Blocks) -> Vector:
@@ -439,7 +437,7 @@ def reading_of(plan: Plan, released: Blocks) -> Reading:
     return Reading(
         matrix=equation.hessian,
         vector=equation.score,
-        cells=symmetric(q, cells, {name: plan.statement.released[name].deviation ** 2 for name in cells}),
+        cells=variances(q, cells, plan.statement.released),
         tied=tied(geometry),
         vector_noise=np.eye(q) * equation.score_noise**2,
         sampling=positive_part(equation.hessian if meat is None else meat),
