@@ -166,11 +166,11 @@ def test_bits_do_not_depend_on_the_order_of_rows_or_the_number_of_threads(monkey
 def test_the_last_point_is_a_function_of_what_was_released_before():
     X, y = made(2000)
     est, plan = fitted(X, y), planned(2000, 3)
-    point = rounds.last_point(plan, est.released_)
+    point = rounds.point_of(plan, est.released_, 2)
     np.testing.assert_array_equal(point * 2**20, np.rint(point * 2**20))
     assert 0 < np.linalg.norm(point) <= of_rounds.reach(4)
     others = {name: np.zeros_like(block) for name, block in est.released_.items() if name.startswith("round_3")}
-    np.testing.assert_array_equal(rounds.last_point(plan, dict(est.released_) | others), point)
+    np.testing.assert_array_equal(rounds.point_of(plan, dict(est.released_) | others, 2), point)
     (reading,) = dplr.ScoreRelease().readings(plan, [est.released_], [])
     step = rounds.equation_of(plan, est.released_, 2)
     values, vectors = np.linalg.eigh(step.hessian)
@@ -183,7 +183,7 @@ def test_points_stay_where_rounds_are_made_whatever_was_released():
     plan = planned(2000, 3)
     part = {name: np.full(block.shape, 1e12) for name, block in plan.released.items()}
     part["round_2_diagonal"] = np.full(4, 1e-3)
-    assert np.linalg.norm(rounds.last_point(plan, part)) <= of_rounds.reach(4)
+    assert np.linalg.norm(rounds.point_of(plan, part, 2)) <= of_rounds.reach(4)
 
 
 @pytest.mark.parametrize(("relation", "kinds"), list(itertools.product(RELATIONS, ["n2", "n3n", "mn2", "nq", "nde"])))
@@ -203,7 +203,7 @@ def test_derived_cells_are_those_of_the_exact_hessian(relation, kinds, fit_inter
         warnings.simplefilter("ignore")
         rows = ArrayRows(X, y, prep)
         released = dplr.ScoreRelease().run(rows, plan, Source(0))
-        point = rounds.last_point(plan, released)
+        point = rounds.point_of(plan, released, 2)
         exact = rows.total(rounds.query_of(problem, problem.loss), point)
     q = prep.geometry.n_coefs
     whole = np.triu(exact.integers(-40).astype(float)) * 2.0**-40

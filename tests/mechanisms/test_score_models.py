@@ -147,7 +147,7 @@ def test_the_first_step_of_counts_has_the_length_of_gaussian_rows(mean):
     y = np.minimum(rng.poisson(np.exp((X - 0.5) @ slopes + math.log(mean))), 30).astype(float)
     bounds = dplr.Bounds([(0, 1)] * 2, target=(0, 30))
     est = dplr.fit(X, y, eps=math.inf, model="poisson", bounds=bounds, mechanism=dplr.ScoreRelease(rounds=1))
-    point = rounds._next_point(est._record.plan, est.released_, np.zeros(3), 0)
+    point = rounds.point_of(est._record.plan, est.released_, 1)
     found, intercept = est._record.prep.to_user_units(point)
     np.testing.assert_allclose(found, slopes, atol=0.25)
     assert intercept + 0.5 * found.sum() == pytest.approx(math.log(mean), abs=0.1)

@@ -84,7 +84,6 @@ def largest_residual(problem: Problem) -> int:
 
 
 def meat_words(problem: Problem) -> str:
-    """The middle of the covariance in the words of a statement."""
     return "squared residuals times rows" if problem.unit.person is None else "squares of the persons' scores"
 
 

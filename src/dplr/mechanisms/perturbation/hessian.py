@@ -65,12 +65,10 @@ def largest(noise: float, n_rows: int, size: int) -> float:
 
 
 def model_share(problem: Problem, eps: float) -> float:
-    """The share of eps for the coefficients."""
     return eps * (1 - SHARE - squares_share(problem, eps))
 
 
 def blocks(problem: Problem, eps: float) -> dict[str, tuple[int]]:
-    """Names and sizes of what is released beside the coefficients."""
     sizes = {name: (len(rows),) for name, (rows, _) in _cells(problem.geometry).items()}
     return sizes | ({SQUARES: (problem.geometry.n_coefs,)} if squares_share(problem, eps) else {})
 
@@ -107,7 +105,6 @@ def moved_by_records(geometry: Geometry, neighbouring: Neighbouring) -> float:
 
 
 def deviation(plan: Plan) -> float:
-    """Standard deviation of the noise on a cell of the Hessian."""
     return max(plan.statement.released[name].deviation for name in _cells(plan.problem.geometry))
 
 
@@ -194,7 +191,6 @@ def reading(plan: Plan, released: Mapping[str, Vector], coef: Vector, deviations
 
 
 def _matrix(geometry: Geometry, released: Mapping[str, Vector]) -> Vector:
-    """The released Hessian (q, q), with the diagonal cells that others tell."""
     hessian = symmetric(geometry.n_coefs, _cells(geometry), released)
     fill_tied(hessian, geometry)
     return hessian

@@ -125,7 +125,6 @@ def check(problem: Problem, mechanism: str) -> int:
 
 
 def check_guess(coef_norm: float) -> float:
-    """A guess of the coefficients' norm as a float within its limits."""
     value, (least, largest) = check_positive("coef_norm", coef_norm), _GUESSES
     if not least <= value <= largest:
         raise ValueError(sentence("coef_norm", f"must be between {least:.3g} and {largest:.3g}", coef_norm))
@@ -284,7 +283,6 @@ def to_grid(coef: Vector, grid: float) -> Vector:
 
 
 def assumptions(problem: Problem) -> tuple[str, ...]:
-    """The assumptions beyond the problem's own facts."""
     if problem.neighbouring is Neighbouring.REPLACE_ONE:
         return problem.assumptions
     return (

@@ -214,7 +214,6 @@ class ObjectivePerturbation(Tabled):
         return Plan(self, problem, self._statement(problem, original, term, solved, stated, delta), solved)
 
     def _minimised(self, problem: Problem, eps: float, delta: float) -> Problem:
-        """The problem with the loss that is minimised."""
         loss, numbers, cut = problem.loss, problem.loss.name == "squared", self.cut
         cuttable = numbers or loss.name == "logistic"
         if self.intervals == "on":

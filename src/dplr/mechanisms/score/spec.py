@@ -189,20 +189,20 @@ class ScoreRelease(Tabled):
 
     def run(self, rows: Rows, plan: Plan, source: Source, track: Track = silent) -> dict[str, Vector]:
         problem, geometry, released = plan.problem, plan.problem.geometry, dict[str, Vector]()
-        point, last = start_of(problem), rounds_of(plan) - 1
-        for number in range(last + 1):
+        rounds = rounds_of(plan)
+        for number in range(rounds):
             if number == 0 and from_zero(problem):
                 total = _at_zero(kept_total(rows, Moments(geometry.d, geometry.intercept > 0)))
             else:
-                point = _next_point(plan, released, point, number - 1) if number else point
-                total = rows.total(query_of(problem, of_round(problem.loss, number, last + 1)), point)
+                query = query_of(problem, of_round(problem.loss, number, rounds))
+                total = rows.total(query, point_of(plan, released, number))
             cells = {name: (total, where, 0) for name, where in cells_of_round(geometry, number).items()}
             released |= noisy_blocks(cells, plan, source)
         if varies(problem):
-            total = squares_at(rows, problem, query_of_squares(problem), _next_point(plan, released, point, last))
+            total = squares_at(rows, problem, query_of_squares(problem), point_of(plan, released, rounds))
             cells = {name: (total, where, 0) for name, where in meat_cells(problem).items()}
             released |= noisy_blocks(cells, plan, source)
-        return released | {"coef": _coef(plan, released, point)}
+        return released | {"coef": _coef(plan, released)}
 
     def solution(self, problem: Problem, eps: float) -> tuple[str, ...]:
         bent = problem.loss.name in ("huber_residual", "smooth_huber")
@@ -256,7 +256,6 @@ def of_round(loss: Loss, place: int, rounds: int) -> Loss:
 
 
 def query_of(problem: Problem, loss: Loss) -> ScoreMoments:
-    """The query for score and Hessian of a loss."""
     facts = _facts(problem, loss)
     if loss.classification:
         return ScoreMoments(*facts)
@@ -264,7 +263,6 @@ def query_of(problem: Problem, loss: Loss) -> ScoreMoments:
 
 
 def query_of_squares(problem: Problem) -> MeatMoments:
-    """The query for the squares of scores."""
     return MeatMoments(*_facts(problem, problem.loss))
 
 
@@ -315,17 +313,12 @@ def rounds_of(plan: Plan) -> int:
     return rounds + (plan.problem.w0 is None)  # a public start takes the place of the sums at zero
 
 
-def last_point(plan: Plan, released: Blocks) -> Vector:
-    """The point of the last round: a function of the releases before it."""
-    point = start_of(plan.problem)
-    for number in range(rounds_of(plan) - 1):
-        point = _next_point(plan, released, point, number)
-    return point
-
-
-def _next_point(plan: Plan, released: Blocks, point: Vector, number: int) -> Vector:
-    """The point of the next round, after a step from `point`, within the largest norm of coefficients."""
-    reached = _step(plan, equation_of(plan, released, number), point, number)
+def point_of(plan: Plan, released: Blocks, number: int) -> Vector:
+    """The point of a round, within the largest norm of coefficients: a function of the releases before it."""
+    if number == 0:
+        return start_of(plan.problem)
+    before = equation_of(plan, released, number - 1)
+    reached = _step(plan, before, point_of(plan, released, number - 1), number - 1)
     largest = reach(len(reached))
     return on_coef_grid(reached * min(1.0, largest / max(float(np.linalg.norm(reached)), largest)))
 
@@ -410,10 +403,10 @@ def _log_linear(loss: Loss, hessian: Vector, score: Vector, coef: Vector, iota: 
     return result
 
 
-def _coef(plan: Plan, released: Blocks, point: Vector) -> Vector:
-    """The coefficients: a step from the last round, with the ridge asked for or one that the noise asks for."""
+def _coef(plan: Plan, released: Blocks) -> Vector:
+    """A step from the last round, with the ridge asked for or one that the noise asks for."""
     last, problem = rounds_of(plan) - 1, plan.problem
-    equation = equation_of(plan, released, last)
+    equation, point = equation_of(plan, released, last), point_of(plan, released, last)
     if problem.l2 is None:
         return _step(plan, equation, point, last)
     assert problem.n_rows is not None
@@ -442,7 +435,7 @@ def reading_of(plan: Plan, released: Blocks) -> Reading:
         vector_noise=np.eye(q) * equation.score_noise**2,
         sampling=positive_part(equation.hessian if meat is None else meat),
         laplace=False,
-        center=last_point(plan, released),
+        center=point_of(plan, released, last),
         sizes=np.array(geometry.sizes),
         estimand=loss.estimand,
         n_rows=None if problem.neighbouring is Neighbouring.ADD_REMOVE else problem.n_rows,
