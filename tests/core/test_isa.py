@@ -16,7 +16,7 @@ from dplr._core import ClippedRows, RowMap, built_paths, cpu_paths, instruction_
 from dplr.bounds.scaling import box_prep
 from dplr.problem.losses import LOGISTIC
 from dplr.rows import ArrayRows
-from dplr.rows.exact import Moments, Total, row_map
+from dplr.rows.exact import Block, Moments, Total, row_map
 from dplr.rows.losses import LossGradient
 from loops import loop
 from made_rows import make_data, make_prep
@@ -199,7 +199,7 @@ def test_kernels_refuse_rows_that_do_not_have_the_columns_of_the_map():
     X, y, prep = np.zeros((2, 3)), np.zeros(2), make_prep("ball", 2)
     for query, coef in [(Moments(3, True), None), (LossGradient(LOGISTIC, 3, True), np.zeros(4))]:
         with pytest.raises(ValueError, match="the map"):
-            query.add_block(X, y, prep, coef, query.partial())
+            query.add_block(Block(X, y, prep), coef, query.partial())
     with pytest.raises(ValueError, match="the map"):
         ClippedRows(X, y, row_map(prep))
 
@@ -218,7 +218,7 @@ def test_partial_sums_are_normal_after_every_block():
     X, y = make_data("cube", 1000, 3)
     out = query.partial()
     for start in range(0, 1000, 100):
-        query.add_block(X[start : start + 100], y[start : start + 100], prep, None, out)
+        query.add_block(Block(X[start : start + 100], y[start : start + 100], prep), None, out)
         assert (out.lo >= 0).all()
         assert (out.lo < 2**32).all()
     assert isinstance(out.total(), Total)

@@ -18,7 +18,7 @@ from dplr._core._gram import gram
 from dplr.problem.geometry import GRID, INTERCEPT
 from dplr.rows import ArrayRows, chosen, every
 from dplr.rows import threads as _pool
-from dplr.rows.exact import Faults, Moments, Total, normalised
+from dplr.rows.exact import Block, Faults, Moments, Total, normalised
 from dplr.rows.weights import RowWeights
 from made_rows import make_data, make_prep
 
@@ -134,9 +134,9 @@ def test_kernel_gets_aligned_arrays_from_columns_of_packed_records(kept, monkeyp
     assert not records["y"].flags.aligned
     seen, add_block = [], Moments.add_block
 
-    def spy(self, X, y, *others):
-        seen.extend([X.flags.aligned, y.flags.aligned])
-        add_block(self, X, y, *others)
+    def spy(self, block, *others):
+        seen.extend([block.X.flags.aligned, block.y.flags.aligned])
+        add_block(self, block, *others)
 
     monkeypatch.setattr(Moments, "add_block", spy)
     prep = make_prep("cube", 3)
@@ -194,7 +194,7 @@ def test_rows_with_non_finite_values_count_as_zero_whatever_the_caller_checks():
     query = Moments(2, True)
     partial = query.partial()
     X = np.array([[np.nan, 0.1], [np.inf, 0.1], [0.3, -np.inf], [0.3, 0.4], [0.3, 0.4]])
-    query.add_block(X, np.array([0.0, 1.0, 1.0, np.nan, 7.0]), prep, None, partial)
+    query.add_block(Block(X, np.array([0.0, 1.0, 1.0, np.nan, 7.0]), prep), None, partial)
     value = partial.total()
     assert value.faults == Faults(5, 4, 1, (0, 0, 0))
     good = reference.snapped_row([0.3, 0.4], prep)
@@ -308,7 +308,7 @@ def test_kernel_refuses_arrays_that_do_not_fit_together():
     query = Moments(2, True)
     for X, y in [(np.zeros((3, 2)), np.zeros(4)), (np.zeros((3, 3)), np.zeros(3)), (np.zeros((3, 0)), np.zeros(3))]:
         with pytest.raises(ValueError, match="do not fit"):
-            query.add_block(X, y, prep, None, query.partial())
+            query.add_block(Block(X, y, prep), None, query.partial())
 
 
 def test_warning_tells_the_share_of_rows_outside_the_ball():

@@ -17,7 +17,7 @@ from dplr._core import ClippedRows, LossRows, cpu_paths
 from dplr.bounds.scaling import ball_prep, box_prep
 from dplr.problem.losses import LOGISTIC, SQUARED, huber_residual, huber_svm
 from dplr.rows import ArrayRows, chosen, every
-from dplr.rows.exact import ClippedGradient, ColumnMoments, Moments, on_coef_grid, row_map
+from dplr.rows.exact import Block, ClippedGradient, ColumnMoments, Moments, on_coef_grid, row_map
 from dplr.rows.scores_at import ScoreMoments, meat_moments
 from dplr.rows.weights import multipliers
 from loops import loop
@@ -245,7 +245,7 @@ def test_weights_of_second_moments_out_of_range_are_refused(wrong):
     X, y = make_data("cube", 2, 2)
     query = Moments(2, True)
     with pytest.raises(ValueError, match="number from 0 to 1 for each row"):
-        query.add_block(X, y, make_prep("cube", 2), None, query.partial(), np.array(wrong))
+        query.add_block(Block(X, y, make_prep("cube", 2), np.array(wrong)), None, query.partial())
 
 
 def test_multipliers_of_weights_are_the_largest_that_the_proof_allows():

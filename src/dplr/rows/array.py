@@ -19,7 +19,7 @@ from dplr.bounds.scaling import Prep
 from dplr.problem.losses import Loss
 from dplr.rows import threads as _pool
 from dplr.rows.base import Rows
-from dplr.rows.exact import Allocate, ClippedGradient, Faults, Integers, Total, Vector, clipped_rows, kernel_of
+from dplr.rows.exact import Allocate, Block, ClippedGradient, Faults, Integers, Total, Vector, clipped_rows, kernel_of
 from dplr.rows.faults import BoundsNotice
 from dplr.rows.losses import LossGradient, native_rows
 from dplr.rows.tables.encoder import Encoder
@@ -104,15 +104,16 @@ class ArrayRows(Rows):
 
     # ---- one way to read ----
 
-    def _blocks(self, start: int, end: int, rows: Selection, most: int) -> Iterator[tuple[Any, Any, Any, Any]]:
-        """The selected rows from `start` to `end` as kernels take them: X, y, places, and what their encoding counted.
+    def _blocks(self, query: Any, rows: Selection, start: int, end: int) -> Iterator[tuple[Block, Any]]:
+        """The selected rows from `start` to `end`, and what their encoding counted.
 
         Blocks lie where the rows lie, or are converted, or encoded.
         """
+        weights: Any = self._weights if query.by_person else self._of_rows
         encoder = self._encoder if self._X is None else None
         in_place = self._in_place and rows.indices is None
-        usual = encoder.block_rows if encoder else most if in_place else _BLOCK_ROWS
-        size, step, X, marks = self._block_rows or min(usual, most), rows.step, None, None
+        usual = encoder.block_rows if encoder else query.most_rows if in_place else _BLOCK_ROWS
+        size, step, X, marks = self._block_rows or min(usual, query.most_rows), rows.step, None, None
         for first in range(start, end, size):
             last = min(first + size, end)
             here: Any = slice(first * step, (last - 1) * step + 1, step)
@@ -125,7 +126,7 @@ class ArrayRows(Rows):
                 X = self._X[here]
             else:
                 X, y = _as_native(self._X[here]), np.require(y, np.float64, "A")
-            yield X, y, here, marks
+            yield Block(X, y, self.prep, None if weights is None else weights[here]), marks
 
     def _encode(self) -> None:
         """Encode a table as a whole, and keep it so for the passes to come."""
@@ -162,13 +163,12 @@ class ArrayRows(Rows):
 
     def _merged(self, query: Any, coef: Any, rows: Selection, pieces: list[tuple[int, int]], parts: int) -> Any:
         """The sum over spans, merged in their order: each part of them is read by a thread of its own."""
-        weights: Any = self._weights if query.by_person else self._of_rows
 
         def total(span: tuple[int, int]) -> Any:
             out = query.partial()
             counted: Any = None
-            for X, y, here, marks in self._blocks(*span, rows, query.most_rows):
-                query.add_block(X, y, self.prep, coef, out, None if weights is None else weights[here])
+            for block, marks in self._blocks(query, rows, *span):
+                query.add_block(block, coef, out)
                 counted = marks if counted is None else counted + marks
             return _marked(out.total(), self._marks if counted is None else tuple(counted.tolist()))
 

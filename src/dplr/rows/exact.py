@@ -122,6 +122,15 @@ class Partial(Counted):
         return Total(self.hi, self.lo, self.exponent, self.faults)
 
 
+class Block(NamedTuple):
+    """Some rows as kernels take them, their map to scaled rows, and their weights; y: float64, int64 or bytes."""
+
+    X: NDArray[Any]
+    y: NDArray[Any]
+    prep: Prep
+    weights: Any = None  # (n,), or with their persons; None where every row has weight 1
+
+
 class ExactQuery(ABC):
     """A query that rows sum exactly.
 
@@ -214,9 +223,8 @@ class Moments(ExactQuery):
         out.scratch = np.empty(moments_work_size(self.d))
         return out
 
-    def add_block(
-        self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: None, out: Partial, weights: Weights = None
-    ) -> None:
+    def add_block(self, block: Block, coef: None, out: Partial) -> None:
+        X, y, prep, weights = block
         factors = None if weights is None else np.ascontiguousarray(weights)
         add_moments(X, y, row_map(prep), out.scratch, out.hi, out.lo, out.seen, out.outside, None, factors)
         out.rows += len(X)
@@ -244,16 +252,14 @@ class ColumnMoments(ExactQuery):
     def shape(self) -> tuple[int]:
         return (2 * self.d + self.counted,)
 
-    def add_block(
-        self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: None, out: Partial, weights: Weights = None
-    ) -> None:
-        rows = clipped_rows(X, y, prep, weights)
-        rows.add_column_moments(0, len(X), out.hi[: 2 * self.d], out.lo[: 2 * self.d])
+    def add_block(self, block: Block, coef: None, out: Partial) -> None:
+        rows, n = clipped_rows(*block), len(block.X)
+        rows.add_column_moments(0, n, out.hi[: 2 * self.d], out.lo[: 2 * self.d])
         if self.counted:
-            units = int(out.lo[-1]) + _records(len(X), weights)
+            units = int(out.lo[-1]) + _records(n, block.weights)
             out.hi[-1] += units >> _LIMB
             out.lo[-1] = units & (2**_LIMB - 1)
-        out.count(rows, len(X))
+        out.count(rows, n)
 
 
 def _records(count: int, weights: Weights) -> int:
@@ -295,12 +301,10 @@ class ClippedGradient(ExactQuery):
         """Units of the residuals in 1.0."""
         return math.ldexp(GRID, -self.scale_exponent)
 
-    def add_block(
-        self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: Vector, out: Partial, weights: Weights = None
-    ) -> None:
-        rows = clipped_rows(X, y, prep, weights)
-        self.add_rows(rows, coef, out.hi, out.lo, (0, len(X)), None)
-        out.count(rows, len(X))
+    def add_block(self, block: Block, coef: Vector, out: Partial) -> None:
+        rows, n = clipped_rows(*block), len(block.X)
+        self.add_rows(rows, coef, out.hi, out.lo, (0, n), None)
+        out.count(rows, n)
 
     def add_rows(self, rows: ClippedRows, coef: Vector, hi: Integers, lo: Integers, span: Any, index: Any) -> None:
         """Add the clipped gradients of the rows of a span, or of those that these entries of `index` name."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dplr._core import LossRows, add_fine_gradient
 from dplr.bounds.scaling import Prep
 from dplr.problem.losses import Loss
-from dplr.rows.exact import MOST_ROWS, Counted, Faults, Vector, kernel_of, row_map
+from dplr.rows.exact import MOST_ROWS, Block, Counted, Faults, Vector, kernel_of, row_map
 from dplr.rows.weights import Weights
 
 
@@ -112,11 +112,8 @@ class LossGradient:
     def partial(self) -> RealPartial:
         return RealPartial(self)
 
-    def add_block(
-        self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: Vector, out: RealPartial, weights: Weights = None
-    ) -> None:
-        """Add the sums over a block of rows at `coef` (q,). y: float64, int64 or bytes."""
-        self.add_rows(native_rows(X, y, prep, weights), coef, out)
+    def add_block(self, block: Block, coef: Vector, out: RealPartial) -> None:
+        self.add_rows(native_rows(*block), coef, out)
 
     def over(self, rows: LossRows, coef: Vector) -> RealTotal:
         """The sum over all rows of an array, with facts about them that earlier passes cached."""

@@ -17,6 +17,7 @@ from dplr.bounds.scaling import Prep
 from dplr.problem.geometry import GRID
 from dplr.problem.losses import Loss, huber_residual
 from dplr.rows.exact import (
+    Block,
     ClippedGradient,
     ExactQuery,
     Faults,
@@ -30,7 +31,7 @@ from dplr.rows.exact import (
     normalised,
     row_map,
 )
-from dplr.rows.weights import BITS, RowWeights, Tally, Weights
+from dplr.rows.weights import BITS, RowWeights, Tally
 from dplr.rows.weights import multipliers as roots_of
 
 # Multipliers of the Gram kernel in 1.0, as a power of two.
@@ -105,11 +106,9 @@ class ScoreMoments(ExactQuery):
     def partial(self) -> ScorePartial:
         return ScorePartial(self)
 
-    def add_block(
-        self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: Vector, out: ScorePartial, weights: Weights = None
-    ) -> None:
-        query = self.gradient
-        residuals = query.residuals(clipped_rows(X, y, prep, weights), coef, len(X), out.score)
+    def add_block(self, block: Block, coef: Vector, out: ScorePartial) -> None:
+        (X, y, prep, weights), query = block, self.gradient
+        residuals = query.residuals(clipped_rows(*block), coef, len(X), out.score)
         multipliers = self.multipliers(self.sizes(X, prep, coef, residuals), int(query.per_unit))
         if weights is not None:
             multipliers = multipliers * self.factors(weights) >> MULTIPLIER_BITS
@@ -221,11 +220,8 @@ class MeatMoments(ScoreMoments):
         """L in units of residuals: a power of two."""
         return int(self.gradient.per_unit * self.largest)
 
-    def add_block(
-        self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: Vector, out: ScorePartial, weights: Weights = None
-    ) -> None:
-        y, prep = _numbered(self.loss, y, prep)
-        ScoreMoments.add_block(self, X, y, prep, coef, out, weights)
+    def add_block(self, block: Block, coef: Vector, out: ScorePartial) -> None:
+        ScoreMoments.add_block(self, _numbered(self.loss, block), coef, out)
 
     def multipliers(self, sizes: Integers, one: int) -> Integers:
         """Sizes of the residuals over L, in units of 2^-30."""
@@ -237,12 +233,14 @@ class MeatMoments(ScoreMoments):
         return (weights * 2.0**MULTIPLIER_BITS).astype(np.int64)
 
 
-def _numbered(loss: Loss, y: NDArray[Any], prep: Prep) -> tuple[NDArray[Any], Prep]:
-    """Targets and map of a loss of numbers: labels become -1 and 1, an unknown one 0. Others stay as they are."""
+def _numbered(loss: Loss, block: Block) -> Block:
+    """The block for a loss of numbers: labels become -1 and 1, an unknown one 0. Other targets stay as they are."""
+    y, prep = block.y, block.prep
     if prep.labels is None or loss.classification:
-        return y, prep
+        return block
     negative, positive = prep.labels
-    return np.where(y == positive, 1.0, np.where(y == negative, -1.0, 0.0)), replace(prep, labels=None)
+    numbers = np.where(y == positive, 1.0, np.where(y == negative, -1.0, 0.0))
+    return block._replace(y=numbers, prep=replace(prep, labels=None))
 
 
 def meat_moments(d: int, intercept: bool, row_norm: float, largest: int = 1) -> MeatMoments:
@@ -278,14 +276,12 @@ class ScoreSquares(ExactQuery):
     def shape(self) -> tuple[int]:
         return (len(self.directions),)
 
-    def add_block(
-        self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: Vector, out: Partial, weights: Weights = None
-    ) -> None:
+    def add_block(self, block: Block, coef: Vector, out: Partial) -> None:
         gradient = ClippedGradient(self.loss, self.d, self.intercept, self.clip)
-        rows, n, bits = clipped_rows(X, y, prep), len(X), int(gradient.per_unit).bit_length() - 1
+        rows, n, bits = clipped_rows(*block[:3]), len(block.X), int(gradient.per_unit).bit_length() - 1
         residuals = gradient.residuals(rows, coef, n)
-        if weights is not None:
-            residuals = (np.sign(residuals) * np.floor(np.abs(residuals) * weights)).astype(np.int64)
+        if block.weights is not None:
+            residuals = (np.sign(residuals) * np.floor(np.abs(residuals) * block.weights)).astype(np.int64)
         rows.add_squares(residuals, bits, self.directions, 0, n, out.hi, out.lo)
         out.count(rows, n)
 
@@ -322,18 +318,9 @@ class PersonScores(ExactQuery):
         self._tally = Tally(persons)
         self._lock = threading.Lock()  # parts of a stream may be read at once
 
-    def add_block(
-        self,
-        X: NDArray[Any],
-        y: NDArray[Any],
-        prep: Prep,
-        coef: Vector,
-        out: Partial,
-        weights: RowWeights | None = None,
-    ) -> None:
-        assert weights is not None
-        y, prep = _numbered(self.query.loss, y, prep)
-        rows, n = clipped_rows(X, y, prep), len(X)
+    def add_block(self, block: Block, coef: Vector, out: Partial) -> None:
+        weights: RowWeights = block.weights
+        rows, n = clipped_rows(*_numbered(self.query.loss, block)[:3]), len(block.X)
         residuals = self.query.gradient.residuals(rows, coef, n)
         shares = (weights.of_rows * 2.0**BITS).astype(np.int64)
         factors = np.sign(residuals) * (np.abs(residuals) * shares >> (BITS - _FINER))
