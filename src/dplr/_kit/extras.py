@@ -32,5 +32,4 @@ def optional_library(name: str, purpose: str, extra: Extra) -> Any:
 
 
 def pandas() -> Any:
-    """The library of data frames."""
     return optional_library("pandas", "a data frame", "frames")

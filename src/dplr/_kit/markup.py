@@ -120,7 +120,6 @@ def excerpt(
 
 
 def paragraph(text: str) -> Html:
-    """A sentence, or several."""
     return Html(f"<p>{escaped(text)}</p>")
 
 

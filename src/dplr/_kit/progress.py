@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from dplr._kit.extras import install_words
 from dplr._kit.warnings import warn
@@ -13,16 +13,11 @@ from dplr._kit.warnings import warn
 _SECONDS = 1.0
 
 
-class Track(Protocol):
-    """Passes items through and says how far they got."""
-
-    def __call__(self, items: Sequence[Any], label: str) -> Iterable[Any]:
-        """Yield the items in order."""
-        ...
+# Passes items through and says, by a label, how far they got.
+Track = Callable[[Sequence[Any], str], Iterable[Any]]
 
 
 def silent(items: Sequence[Any], label: str) -> Iterable[Any]:
-    """Say nothing."""
     return items
 
 
@@ -31,9 +26,8 @@ def bars(items: Sequence[Any], label: str) -> Iterable[Any]:
 
     How long a step takes depends on the data: a bar is for the data holder, like warnings and errors.
     """
-    try:
-        from tqdm.auto import tqdm
-    except ModuleNotFoundError:
+    tqdm = _tqdm()
+    if tqdm is None:
         warn(f"progress=True shows nothing without tqdm. Install it with {install_words('progress')}.", UserWarning)
         return items
     shown: Iterable[Any] = tqdm(items, desc=label, delay=_SECONDS, leave=False)
@@ -41,16 +35,19 @@ def bars(items: Sequence[Any], label: str) -> Iterable[Any]:
 
 
 @contextlib.contextmanager
-def row_bar(label: str, rows: int | None) -> Iterator[Callable[[int], None]]:
+def row_bar(label: str, rows: int | None) -> Iterator[Callable[[int], Any]]:
     """Show how many rows of a pass were read, how quickly, and how long the rest takes."""
-    try:
-        from tqdm.auto import tqdm
-    except ModuleNotFoundError:
+    tqdm = _tqdm()
+    if tqdm is None:
         yield lambda more: None
         return
     with tqdm(total=rows, desc=label, unit=" rows", unit_scale=True, delay=_SECONDS, leave=False) as bar:
+        yield bar.update
 
-        def seen(more: int) -> None:
-            bar.update(more)
 
-        yield seen
+def _tqdm() -> Any:
+    try:
+        from tqdm.auto import tqdm
+    except ModuleNotFoundError:
+        return None
+    return tqdm

@@ -10,7 +10,6 @@ from typing import Any
 
 
 def describe(value: object) -> str:
-    """Short text of a value for an error message."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
@@ -43,7 +42,6 @@ SMALLEST_DELTA = 1e-300
 
 
 def check_eps(eps: Any) -> float:
-    """eps in [1e-9, 1e100], or inf."""
     value = real_number("eps", eps, "Give the privacy loss you can afford, such as eps=0.8.")
     if math.isnan(value) or value <= 0:
         raise ValueError(sentence("eps", "must be positive", value, "0.1 to 1 is usual; less protects more."))
@@ -55,7 +53,6 @@ def check_eps(eps: Any) -> float:
 
 
 def check_delta(delta: Any) -> float:
-    """delta in [0, 1)."""
     value = real_number("delta", delta)
     remedy = "Use 0 for pure eps differential privacy."
     if not 0 <= value < 1:
@@ -66,7 +63,6 @@ def check_delta(delta: Any) -> float:
 
 
 def check_positive(parameter: str, value: Any) -> float:
-    """A positive finite number."""
     number = real_number(parameter, value)
     if not 0 < number < math.inf:
         raise ValueError(sentence(parameter, "must be positive and finite", number))
@@ -74,7 +70,6 @@ def check_positive(parameter: str, value: Any) -> float:
 
 
 def check_choice(parameter: str, value: Any, choices: Collection[str]) -> str:
-    """One of a closed set of strings."""
     if not isinstance(value, str) or value not in choices:
         names = ", ".join(repr(choice) for choice in choices)
         raise ValueError(sentence(parameter, f"must be one of {names}", value))

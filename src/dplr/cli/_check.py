@@ -42,8 +42,7 @@ if TYPE_CHECKING:
 @unit_options
 @format_options
 def check(
-    data: str, target: str | None, bounds: str, model: str, eps: float | None, delta: float, mechanism: str, aim: str,
-    form: Format, **units: Any,
+    data: str, target: str | None, bounds: str, form: Format, **options: Any,
 ) -> None:  # fmt: skip
     """Say what a fit to DATA would refuse, and what looks wrong. Spends nothing and releases nothing.
 
@@ -64,10 +63,12 @@ def check(
     """
     import dplr
 
-    if eps is None and (delta or (mechanism, aim) != (AUTO, AIMS[0])):
+    facts = {name: options.pop(name) for name in ("eps", "delta", "mechanism", "aim", "model")}
+    eps, model = facts["eps"], facts["model"]
+    if eps is None and (facts["delta"] or (facts["mechanism"], facts["aim"]) != (AUTO, AIMS[0])):
         raise Refused("`--eps` is required with --delta, --mechanism and --aim: they are of a fit.", USAGE)
     with told():
-        units = units_of(units)
+        units = units_of(options)
         with blamed(FILE):
             column_bounds = dplr.Bounds.from_toml(bounds)
         with blamed(USAGE):
@@ -82,10 +83,9 @@ def check(
             n_rows = persons_in(table, units, column_bounds) if eps is not None else None
         lines = []
         if eps is not None and findings.passed:
-            parameters = {"eps": eps, "delta": delta, "mechanism": mechanism, "aim": aim, "model": model,
-                "bounds": column_bounds, "person": units["person"]}  # fmt: skip
+            facts |= {"bounds": column_bounds, "person": units["person"]}
             with blamed(USAGE):
-                lines = lines_of(expected_table(parameters, n_rows))
+                lines = lines_of(expected_table(facts, n_rows))
     for line in (str(findings), *lines):
         click.echo(visible(line))
     if not findings.passed:

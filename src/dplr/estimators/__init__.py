@@ -150,13 +150,8 @@ def fit(
     X, y, options = _without_formula(X, y, options)
     name, ids = (person, None) if isinstance(person, str) else (None, person)
     estimator = estimator_of(model, eps=eps, person=name, **options)
-    if holdout is not None:
-        return _held_out(estimator, X, y, sample_weight, ids, holdout)
-    return estimator.fit(X, y, sample_weight=sample_weight, person=ids)
-
-
-def _held_out(estimator: Estimator, X: Any, y: Any, sample_weight: Any, ids: Any, holdout: float) -> Estimator:
-    """The estimator, fitted to the rows that are not held out, and evaluated on the others."""
+    if holdout is None:
+        return estimator.fit(X, y, sample_weight=sample_weight, person=ids)
     from dplr.estimators._holdout import fit_and_evaluate
 
     evaluated: Estimator = fit_and_evaluate(estimator, X, y, sample_weight, ids, holdout)
@@ -275,22 +270,13 @@ def estimator_of(
     model: str | Loss, *, classes: Any = None, class_weight: Mapping[Any, float] | None = None, **options: Any
 ) -> Estimator:
     """The estimator of a model with these options, before a fit."""
-    kind = _kind_of(model)
-    if isinstance(model, Loss):
-        options["loss"] = model
+    own = {"loss": model} if isinstance(model, Loss) else {}
+    kind = OWN[own_form(model)] if isinstance(model, Loss) else ESTIMATORS[check_choice("model", model, ESTIMATORS)]
+    labels = {"classes": classes, "class_weight": class_weight}
+    given = {name: value for name, value in labels.items() if value is not None}
     remedies = {"classes": "The bounds name y's range.", "class_weight": "Numbers have no classes: use sample_weight."}
-    for name, value in (("classes", classes), ("class_weight", class_weight)):
-        if value is None:
-            continue
-        if not issubclass(kind, PrivateClassifier):
-            called = model_of(model) if isinstance(model, Loss) else model
-            raise ValueError(sentence(name, f'must be None with model="{called}"', value, remedies[name]))
-        options[name] = value
-    est: Estimator = kind(**options)
+    for name, value in () if issubclass(kind, PrivateClassifier) else given.items():
+        called = model_of(model) if isinstance(model, Loss) else model
+        raise ValueError(sentence(name, f'must be None with model="{called}"', value, remedies[name]))
+    est: Estimator = kind(**options, **given, **own)
     return est
-
-
-def _kind_of(model: str | Loss) -> Any:
-    if not isinstance(model, Loss):
-        return ESTIMATORS[check_choice("model", model, ESTIMATORS)]
-    return OWN[own_form(model)]

@@ -125,11 +125,11 @@ def learn_bounds(
     True
     """
     budget = as_ledger(ledger)
-    release = planned(
-        X, eps=eps, delta=delta, columns=columns, target=target, outside=outside, bounds=bounds, person=person,
-        sample_weight=sample_weight, neighbouring=neighbouring, n_rows=n_rows,
-    )  # fmt: skip
-    return release.paid(budget, source_of(rng))
+    promise: dict[str, Any] = {"eps": eps, "delta": delta, "neighbouring": neighbouring, "n_rows": n_rows}
+    return planned(
+        X, columns=columns, target=target, outside=outside, bounds=bounds, person=person, sample_weight=sample_weight,
+        **promise,
+    ).paid(budget, source_of(rng))  # fmt: skip
 
 
 def planned(
