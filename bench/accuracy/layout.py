@@ -16,7 +16,6 @@ from bench.data.adult import LEVELS, NUMBERS, load
 from dplr.bounds.scaling import Prep, ball_prep
 from dplr.fitting import run as fitting
 from dplr.fitting.one_vs_rest import plan_models
-from dplr.ledger.budget import NullLedger
 from dplr.mechanisms.functional import FunctionalMechanism
 from dplr.noise import Source
 from dplr.privacy import Neighbouring
@@ -51,11 +50,11 @@ def errors(layout, eps, delta, data, fits):
     problem = Problem(LOGISTIC, prep.geometry, Neighbouring.REPLACE_ONE, len(X), None, ())
     rows = ArrayRows(X * factor, y.astype(float), prep)
     planned = [plan_models(FunctionalMechanism(), problem, eps, delta)] * fits
-    done = fitting.run(lambda _: rows, FunctionalMechanism(), planned, 0, NullLedger(), Source())
-    found = [fit for _, each in done for fit in each.fits]
-    models = [prep.to_user_units(fit.coef) for fit in found]
+    found = fitting.run(rows, planned, Source())
+    solve = planned[0].mechanism.solve
+    models = [prep.to_user_units(*solve(planned[0], each.parts)) for each in found]
     scores = [np.mean((X_test * factor @ slopes + offset > 0) != y_test) for slopes, offset in models]
-    return np.array(scores), found[0].statement
+    return np.array(scores), planned[0].statement
 
 
 def row_of(layout, eps, delta, data):

@@ -13,7 +13,6 @@ from bench.speed.bench_newton import L2, survey, widest_only
 from dplr.bounds.scaling import ball_prep
 from dplr.fitting import run as fitting
 from dplr.fitting.one_vs_rest import plan_models
-from dplr.ledger.budget import NullLedger
 from dplr.mechanisms import as_mechanism
 from dplr.noise import Source
 from dplr.privacy import Neighbouring
@@ -46,7 +45,8 @@ def study(parts, mechanism):
     for rows in parts:
         problem = Problem(LOGISTIC, rows.geometry, Neighbouring.REPLACE_ONE, len(rows), L2, ())
         planned = [plan for eps in LEVELS for plan in [plan_models(spec, problem, eps, 0.0)] * REPEATS]
-        fitting.run(lambda _, rows=rows: rows, planned, 0, NullLedger(), Source())
+        for plan, each in zip(planned, fitting.run(rows, planned, Source()), strict=True):
+            plan.mechanism.solve(plan, each.parts)
 
 
 @widest_only

@@ -1,11 +1,11 @@
 """What functions and methods return, for annotations: nobody makes these by hand."""
 
 from dplr.fitting.checking import DataCheck
+from dplr.fitting.run import History
 from dplr.inference.intervals import ScoreTest
 from dplr.moments.description import MomentTable
 from dplr.moments.model import MomentModel
 from dplr.moments.released import ReleasedMoments
-from dplr.problem.fit import History
 from dplr.problem.plan import Plan
 from dplr.quantiles.learned import LearnedBounds, LearnedColumn
 from dplr.rows.tables.survey import Survey

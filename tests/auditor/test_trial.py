@@ -31,7 +31,7 @@ def rows(duel, which):
 def test_noise_in_the_objective_has_the_ratio_of_the_closed_form():
     fight = duel(ObjectivePerturbation(cut=None), l2=0.1)
     run = fight.run(0, 1)
-    settings, block = fight.planned.plan.settings, fight.statement.released["coef"]
+    settings, block = fight.planned.settings, fight.statement.released["coef"]
     (X, y), (X2, y2) = rows(fight, 0), rows(fight, 1)
     points = np.vstack([run.done.coefs[0], np.random.default_rng(0).normal(size=(20, 2)) * 3])
     expected = log_density_ratio(
@@ -45,7 +45,7 @@ def test_noise_in_the_objective_has_the_ratio_of_the_closed_form():
 def test_a_cut_loss_has_its_own_ratio():
     fight = duel(ObjectivePerturbation(cut=0.5), l2=0.1)
     run = fight.run(1, 1)
-    settings, block = fight.planned.plan.settings, fight.statement.released["coef"]
+    settings, block = fight.planned.settings, fight.statement.released["coef"]
     (X, y), (X2, y2) = rows(fight, 0), rows(fight, 1)
     expected = log_density_ratio(
         X, y, X2, y2, run.done.coefs[0], loss=SoftLogistic(0.5), ridge=settings.ridge, scale=block.scale
@@ -59,7 +59,7 @@ def test_noise_on_sums_has_the_distance_of_the_noiseless_releases(second):
     fight = duel(FunctionalMechanism(), second=second, **options)
     plain = duel(FunctionalMechanism(), second=second, **options)
     plain.trial.eps = float("inf")
-    exact = [plain.run(which, 0).done.record.parts[0] for which in (0, 1)]
+    exact = [plain.run(which, 0).done.parts[0] for which in (0, 1)]
     released = fight.statement.released
     away = sum(np.abs(exact[0][name] - exact[1][name]).sum() / released[name].scale for name in released)
     assert fight.exact(fight.run(0, 1)).pure == pytest.approx(away, rel=1e-6)  # sums are floored

@@ -79,7 +79,7 @@ def test_every_row_has_one_part_and_every_candidate_another_one(monkeypatch):
     used = []
     take = type(_search.Trial.of(logistic(), *rows(50), 1.0).ready).take
     monkeypatch.setattr(
-        "dplr.fitting.release.FitInput.take", lambda self, part, n: used.append(part) or take(self, part, n)
+        "dplr.fitting.run.FitInput.take", lambda self, part, n: used.append(part) or take(self, part, n)
     )
     X, y = rows(103)
     dplr.PrivateSearch(logistic(), RIDGES).fit(X, y)

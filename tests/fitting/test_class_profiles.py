@@ -37,7 +37,7 @@ def test_models_whose_profiles_compose_have_less_noise_than_shares_leave(model, 
         planned, apart = planned_classes(k, model, relation, **options)
         assert planned.statement.guarantee == Approx(1.0, 1e-6)
         assert "composed as privacy profiles" in planned.statement.assumptions[-1]
-        assert least < apart.statement.noise_scale / planned.plan.statement.noise_scale < math.sqrt(k) * 1.1
+        assert least < apart.statement.noise_scale / planned.model.statement.noise_scale < math.sqrt(k) * 1.1
 
 
 @pytest.mark.parametrize(("k", "relation"), [(3, "replace_one"), (10, "add_remove")])
@@ -58,12 +58,12 @@ def test_profiles_of_all_models_take_what_another_accountant_confirms_and_no_mor
         return one.self_compose(k).get_epsilon_for_delta(1e-6)
 
     planned, _ = planned_classes(k, "svm", relation)
-    assert 0.98 < confirmed(planned.plan) <= 1.0
+    assert 0.98 < confirmed(planned.model) <= 1.0
     # The check sees profiles of which only one class's was counted.
     real = one_vs_rest.profile_eps
     monkeypatch.setattr(one_vs_rest, "profile_eps", lambda parts, count, delta, start: real(parts, 1, delta, start))
     broken, _ = planned_classes(k, "svm", relation)
-    assert confirmed(broken.plan, 2e-3) > 1.4
+    assert confirmed(broken.model, 2e-3) > 1.4
 
 
 def lower_envelope(x, y):
@@ -83,7 +83,7 @@ def test_fits_of_all_classes_have_the_noise_of_the_plan_that_was_confirmed_each_
     coefs = np.array([est.coef_ for est in fits])
     public = dplr.plan(n_rows=50, n_features=3, eps=1.0, delta=1e-6, mechanism="objective", fit_intercept=False)
     planned = one_vs_rest.plan_models(spec, public.problem, 1.0, 1e-6, classes)
-    deviation = planned.plan.statement.noise_scale / planned.plan.settings.ridge
+    deviation = planned.model.statement.noise_scale / planned.model.settings.ridge
     assert "composed as privacy profiles" in fits[0].privacy_.assumptions[-1]
     assert coefs.std() == pytest.approx(deviation, rel=0.05)
     between = np.corrcoef(coefs.reshape(len(fits), -1), rowvar=False) - np.eye(4 * 3)
@@ -93,5 +93,5 @@ def test_fits_of_all_classes_have_the_noise_of_the_plan_that_was_confirmed_each_
 def test_shares_stay_where_no_profile_confirms_more(monkeypatch):
     monkeypatch.setattr(one_vs_rest, "profile_eps", lambda *_: math.inf)
     planned, apart = planned_classes(3, "logistic", "replace_one")
-    assert planned.plan.statement == apart.statement
+    assert planned.model.statement == apart.statement
     assert "eps and delta add up" in planned.statement.assumptions[-1]

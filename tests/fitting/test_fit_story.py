@@ -9,12 +9,12 @@ import pytest
 
 import dplr
 import fits as fitting
-from dplr.fitting.one_vs_rest import ReleasePlan
 from dplr.ledger.budget import NullLedger, ReservationLost
 from dplr.mechanisms.functional.spec import FunctionalMechanism
 from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
 from dplr.problem.losses import LOGISTIC
+from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import ArrayRows
 from dplr.solvers.certificate import NotCertified
@@ -224,16 +224,16 @@ def test_many_fits_of_one_level_are_planned_and_marked_once(monkeypatch):
 
     def count(owner, name):
         real = getattr(owner, name)
-        monkeypatch.setattr(owner, name, lambda *given: calls.append(name) or real(*given))
+        monkeypatch.setattr(owner, name, lambda *given, **named: calls.append(name) or real(*given, **named))
 
     count(FunctionalMechanism, "plan")
-    count(ReleasePlan, "drawn_from")
+    count(Plan, "stating")
     prep, (X, y) = make_prep("cube", 2), make_data("cube", 20, 2)
     problem = Problem(LOGISTIC, prep.geometry, Neighbouring.REPLACE_ONE, 20, None, ())
     levels = [1.0, 2.0] * 10
     done = fitting.run_many(ArrayRows(X, y, prep), problem, FunctionalMechanism(), levels, 0.0, NullLedger(), Source())
     assert [fit.statement.eps for fit in done] == levels
-    assert sorted(calls) == ["drawn_from"] * 2 + ["plan"] * 2
+    assert sorted(calls) == ["plan"] * 2 + ["stating"] * 2
 
 
 def test_infinite_eps_draws_no_noise_and_promises_nothing(entropy):

@@ -10,7 +10,6 @@ import pytest
 
 import dplr
 from declared_units import declared
-from dplr.fitting.outlook import expected
 from dplr.problem.outlook import DROWNED, USEFUL
 from specs import spec_with
 
@@ -108,7 +107,7 @@ def test_a_fitted_model_and_its_file_have_the_outlook_of_the_plan(mechanism, del
     planned = dplr.plan(n_rows=200, bounds=bounds, eps=0.3, mechanism=mechanism, delta=delta).outlook
     dplr.save_model(est, tmp_path / "model.json")
     for each in (est, dplr.load_model(tmp_path / "model.json")):
-        assert expected(each._record.mechanism, each._record.plan, each.privacy_.eps) == planned
+        assert each._record.plan.outlook_at(each.privacy_.eps) == planned
 
 
 def test_the_outlook_reads_no_row():

@@ -45,7 +45,7 @@ def test_parts_have_public_sizes_or_shares_of_the_reference(relation, n_rows, si
     facts = [facts_of(mechanism="fm", neighbouring=relation, n_rows=n_rows)] * 2
     plan = search.plan_partition(facts, EPS, False)
     assert plan.sizes == sizes
-    assert [each.plan.problem.n_rows for each in plan.planned] == list(sizes[:2])
+    assert [each.problem.n_rows for each in plan.planned] == list(sizes[:2])
     assert ("all 2000 records" in str(plan.statement.assumptions)) == (relation == "replace_one")
 
 

@@ -27,7 +27,7 @@ def planned(d, delta, mechanism="objective", n=5_000, eps=1.0, **facts):
     bounds = dplr.Bounds([(-1, 1)] * d, target=(-1, 1) if facts.get("model") == "linear" else None)
     mechanism = spec_with(mechanism, facts.pop("ranges", "off"))
     facts = public_facts(n_rows=n, bounds=bounds, delta=delta, mechanism=mechanism, **facts)
-    return facts.planned(eps).whole  # large deltas too
+    return facts.planned(eps)  # large deltas too
 
 
 def table(n=3_000, classes=2):

@@ -67,7 +67,7 @@ def planned_of(mechanism, unit, classes, delta, eps=1.0, **options):
 def parts_of(planned, classes):
     """The statement of one release, and how many there are of it."""
     joint = classes < 3 or planned.mechanism.joint
-    return planned.plan.statement, 1 if joint else classes
+    return planned.model.statement, 1 if joint else classes
 
 
 @pytest.mark.grid(2)
@@ -88,7 +88,7 @@ def test_no_statement_says_less_than_its_parts_cost_together_or_more_than_was_as
                 assert whole.delta == (count * MISSED if whole.mechanism == "objective" else 0.0), mechanism
             if whole.guarantee == Approx(eps, whole.delta) and "privacy profiles" in whole.assumptions[-1]:
                 continue  # test_class_profiles.py
-            left = number(whole.eps) - (0 if planned.ranges is None else number(planned.ranges.eps))
+            left = number(whole.eps) - (0 if planned.first is None else number(planned.first.eps))
             least = cost_at(left, part, count)
             rounded = number(whole.delta) * (1 + mpmath.mpf(2) ** -52)  # decimals and floats differ by as much
             assert least <= rounded + mpmath.mpf(10) ** -50, (mechanism, eps, float(least), whole.delta)
@@ -128,7 +128,7 @@ def test_ranges_and_the_models_in_them_cost_no_more_together_than_is_stated(unit
                 continue
             planned = planned_of(spec_with(mechanism, "on"), UNITS[unit], classes, delta)
             part, count = parts_of(planned, classes)
-            whole, ranges = planned.statement, planned.ranges
+            whole, ranges = planned.statement, planned.first
             spent = [block.sensitivity / (block.scale * block.weight) for block in ranges.released.values()]
             assert max(spent) <= ranges.eps * (1 + 2**-40)  # each block by itself, at the joint sensitivity
             assert number(ranges.eps) + number(ranges.remainder) <= number(whole.eps) == 1

@@ -12,7 +12,8 @@ class Fitted(NamedTuple):
 
     coef: Any
     released: Any
-    iterates: Any = None
+    iterates: Any
+    statement: Any
 
 
 def once(mechanism, rows, plan, source):
@@ -28,15 +29,19 @@ def often(mechanism, rows, plan, source, count):
 def _fitted(plan, part):
     (coef,) = plan.mechanism.solve(plan, [part])
     blocks = {name: block for name, block in part.items() if name not in ("coef", "iterates")}
-    return Fitted(coef, blocks, part.get("iterates"))
+    return Fitted(coef, blocks, part.get("iterates"), plan.statement)
 
 
 def run_many(rows, problem, mechanism, levels, delta, ledger, source, track=silent):
     """One fit of one model for each eps of `levels`."""
     assert rows.geometry == problem.geometry
     planned = {eps: plan_models(mechanism, problem, eps, delta) for eps in set(levels)}  # audits have many of one level
-    done = fitting.run(lambda _: rows, [planned[eps] for eps in levels], 0, ledger, source, track)
-    return [fit for _, each in done for fit in each.fits]
+    plans = fitting.marked([planned[eps] for eps in levels], source)
+    with fitting.spending(ledger, [plan.statement for plan in plans], source) as reservation:
+        released = fitting.run(rows, plans, source, track)
+        done = [_fitted(plan, *each.parts) for plan, each in zip(plans, released, strict=True)]
+        reservation.commit(None)
+    return done
 
 
 def run(rows, problem, mechanism, eps, delta, ledger, source):

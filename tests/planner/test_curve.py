@@ -12,7 +12,7 @@ import pytest
 
 import dplr
 from dplr.fitting.facts import public_facts
-from dplr.fitting.release import release
+from dplr.fitting.run import release
 from dplr.planner import PlanKeywords, simulation
 from dplr.planner.simulation import Simulator, simulator
 from dplr.planner.sweep import counts_of, deltas_of, levels_of

@@ -42,7 +42,7 @@ class Case:
         columns = self.relation.records_changed
         problem = Problem(LOGISTIC, Geometry(columns), self.relation, 1, 1 / (self.share * self.eps), ())
         spec = ObjectivePerturbation(cut=self.cut)
-        return plan_models(spec, problem, self.eps, self.delta, range(self.classes)).plan
+        return plan_models(spec, problem, self.eps, self.delta, range(self.classes)).model
 
 
 CASES = {

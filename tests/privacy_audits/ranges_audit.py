@@ -12,13 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from dplr._kit.progress import silent
 from dplr.auditor.sampled import eps_lower_bound
 from dplr.bounds.scaling import box_prep
 from dplr.fitting import ranges
 from dplr.fitting import run as fitting
-from dplr.fitting.one_vs_rest import ReleasePlan, plan_models
-from dplr.ledger.budget import NullLedger
+from dplr.fitting.one_vs_rest import plan_models
 from dplr.mechanisms.functional.spec import FunctionalMechanism
 from dplr.noise import Source
 from dplr.privacy.guarantees import Neighbouring
@@ -110,24 +108,23 @@ def planned(case):
     with unittest.mock.patch.multiple(ranges, **LARGER):
         planned = ranges.plan_ranges(mechanism, problem, case.prep, EPS, case.delta)
     models = plan_models(mechanism, problem, planned.remainder, case.delta)
-    return ReleasePlan(mechanism, models.plan, ranges.with_ranges(models.statement, planned, EPS), planned)
+    return ranges.with_ranges(models, planned, EPS)
 
 
 def scores(case, side, runs):
     """One number a release, larger for the first neighbour."""
     plan = planned(case)
     rows, pair = case.rows(side), [case.rows(k) for k in (0, 1)]
-    done = fitting.run(lambda _: rows, [plan] * runs, 0, NullLedger(), Source(seed=side), silent)
-    found = [each for _, each in done]
+    found = fitting.run(rows, [plan] * runs, Source(seed=side))
     if case.score == "label":
         return np.round([each.ranges[ranges.SUMS][0] for each in found], 6)
     if case.score == "intervals":
-        return np.array([each.intervals[1][0] for each in found])
-    values = ratio([each.ranges for each in found], plan.ranges.released, [sums(rows, case) for rows in pair])
+        return np.array([each.ends[1][0] for each in found])
+    values = ratio([each.ranges for each in found], plan.first.released, [sums(rows, case) for rows in pair])
     if case.score == "all":
         for k, each in enumerate(found):
-            exact = [moments(rows.narrowed(*each.intervals), case) for rows in pair]
-            values[k] += ratio([each.fits[0].released], plan.plan.statement.released, exact)[0]
+            exact = [moments(rows.narrowed(*each.ends), case) for rows in pair]
+            values[k] += ratio([each.parts[0]], plan.model.statement.released, exact)[0]
     return np.round(values, 6)
 
 
@@ -164,7 +161,7 @@ def moments(rows, case):
 def largest_loss(case):
     """The largest sum of what the releases can show, over records and over the ranges between them; one number."""
     plan = planned(case)
-    first, models = plan.ranges.released, plan.plan.statement.released
+    first, models = plan.first.released, plan.model.statement.released
     ends, signs, c, iota = (
         np.linspace(-1, 1, 9),
         (-1.0, 1.0),
@@ -191,7 +188,7 @@ def delta_of_both(case):
     Of the record that moves the ranges as far as it can, and models that tell neighbours apart as well as they may.
     """
     plan, c = planned(case), case.prep.geometry.half_width
-    first, mu = plan.ranges.released, plan.plan.statement.guarantee.mu
+    first, mu = plan.first.released, plan.model.statement.guarantee.mu
     shares = (np.arange(2_000) + 0.5) / 2_000
     noise = np.sign(shares - 0.5) * -np.log1p(-2 * np.abs(shares - 0.5))
     sums, squares = (

@@ -37,12 +37,12 @@ def test_ranges_show_nothing_of_a_label():
 
 SENSITIVITY, RANGES = "privacy/sensitivity.py", "fitting/ranges.py"
 SILENT = 'type("Silent", (), {"laplace": lambda self, units, size: 0, "gaussian": None})()'
-FROM_ROWS = f"parts = ranges.intervals(ranges.drawn(moments, entry.ranges, {SILENT}),"
+FROM_ROWS = f"        ends = ranges.intervals(ranges.drawn(moments, plan.first, {SILENT}), plan"
 BROKEN = [
     ("ranges", SENSITIVITY, "return 2.25 * half_width * numbers", "return half_width * numbers"),
     ("theory of ranges", SENSITIVITY, "return 2.25 * half_width * numbers", "return 2.25 * half_width"),
     ("theory of ranges, add_remove", SENSITIVITY, "return 2 * half_width * numbers", "return 2 * half_width"),
-    ("intervals", "fitting/run.py", "parts = ranges.intervals(numbers,", FROM_ROWS),
+    ("intervals", "fitting/run.py", "        ends = ranges.intervals(numbers, plan", FROM_ROWS),
     ("theory", RANGES, "remainder = math.nextafter(eps - share, 0.0)", "remainder = eps"),
     ("theory of labels", RANGES, "remainder = math.nextafter(eps - share, 0.0)", "remainder = eps"),
     ("delta of both", RANGES, "remainder = math.nextafter(eps - share, 0.0)", "remainder = eps"),

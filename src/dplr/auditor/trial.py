@@ -17,9 +17,8 @@ from dplr.auditor.density import log_noise
 from dplr.auditor.neighbours import Pair, Table
 from dplr.auditor.trace import Draw, ReleaseDiffers, Tracing
 from dplr.bounds.declared import Bounds
-from dplr.fitting.one_vs_rest import ReleasePlan
 from dplr.fitting.ranges import intervals
-from dplr.fitting.release import FitInput, FittedRelease, release
+from dplr.fitting.run import FitInput, Release, release
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms.perturbation.minimisation import Minimisation
 from dplr.privacy.law import Law
@@ -59,14 +58,13 @@ class Run:
     """
 
     draws: list[Draw]
-    done: FittedRelease
+    done: Release
     sampled: bool
 
     @property
     def numbers(self) -> Vector:
         """Every released number, the coefficients last."""
-        record = self.done.record
-        blocks = {id(part): part for part in (record.ranges, *record.parts)}
+        blocks = {id(part): part for part in (self.done.ranges, *self.done.parts)}
         parts = [np.ravel(block) for part in blocks.values() for block in part.values()]
         return np.concatenate([*parts, *self.done.coefs])
 
@@ -104,11 +102,11 @@ class Trial:
         )  # fmt: skip
         return ready
 
-    def planned(self, ready: FitInput) -> ReleasePlan:
+    def planned(self, ready: FitInput) -> Plan:
         """The plan of these rows' public facts."""
         return ready.facts.planned(self.eps)
 
-    def run(self, ready: FitInput, planned: ReleasePlan, seed: int, script: list[Draw] | None = None) -> Run:
+    def run(self, ready: FitInput, planned: Plan, seed: int, script: list[Draw] | None = None) -> Run:
         """One fit; with a script, one that releases what another fit did."""
         source = self.source(seed, script)
         with warnings.catch_warnings():
@@ -137,7 +135,7 @@ class Duel:
         return first, second
 
     @cached_property
-    def planned(self) -> ReleasePlan:
+    def planned(self) -> Plan:
         """The plan, which is that of both."""
         return self.trial.planned(self.sides[0])
 
@@ -210,7 +208,7 @@ class Duel:
         if not self._in_objective:
             yield from pairs
             return
-        paying = self.planned.plan.settings.noise_units
+        paying = self.planned.settings.noise_units
         sizes = {len(coef) for coef in run.done.coefs}
         yield from (
             pair for pair in pairs
@@ -221,13 +219,13 @@ class Duel:
         """The rows that the model at a place was fitted to."""
         side, planned = self.sides[which], self.planned
         rows = side.data.rows(side.facts.prep, place if len(run.done.coefs) > 1 else None)
-        if (ranges := planned.ranges) is not None:
-            rows = rows.narrowed(*intervals(run.done.record.ranges, ranges.released, ranges.problem, ranges.columns))
+        if (ranges := planned.first) is not None:
+            rows = rows.narrowed(*intervals(run.done.ranges, ranges.released, ranges.problem, ranges.columns))
         return rows.weighted(self._settings.weights)
 
     @property
     def _plan(self) -> Plan:
-        return self.planned.plan
+        return self.planned.model
 
     @property
     def _settings(self) -> Minimisation:

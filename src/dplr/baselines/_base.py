@@ -29,11 +29,11 @@ from dplr.bounds.layout import Layout
 from dplr.estimators import LinearRegression, LogisticRegression, _html
 from dplr.estimators._callers import call_stack, remember
 from dplr.estimators._html import DOCUMENTATION, NotebookView
+from dplr.fitting import run as fitting
 from dplr.fitting.data import refuse_units
 from dplr.fitting.options import FitOptions, estimator
 from dplr.fitting.planning import PublicFacts, check_promise
-from dplr.fitting.release import FitInput, Record
-from dplr.fitting.run import accounted
+from dplr.fitting.run import FitInput, accounted
 from dplr.ledger.handle import LedgerLike, as_ledger
 from dplr.mechanisms import NoPrivacy
 from dplr.noise import Source
@@ -234,7 +234,7 @@ class TableModel(NotebookView, CellModel, BaseEstimator):  # type: ignore[misc]
             model._set_labels(public.classes)
         model._set_coef(np.array([coef]), np.array([intercept]))
         exact = Plan(NoPrivacy(), facts.problem, plan.statement)
-        model._record = Record(exact.mechanism, exact, facts.prep, [{}], {}, facts.bounds)
+        model._record = fitting.Release(exact, plan.statement, facts.prep, [{}], {}, facts.bounds)
         self._model, self._grid = model, plan.grid
         self.privacy_: PrivacyStatement = plan.statement
         model.privacy_ = plan.statement

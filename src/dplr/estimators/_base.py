@@ -28,12 +28,11 @@ from dplr.estimators._html import NotebookView
 from dplr.estimators._transformers import check_map, declared, handed_over
 from dplr.estimators._values import flat, named, numbers_of
 from dplr.fitting.data import Data, Memory, declared_unit, features_alone, read, refuse_stream, too_many
-from dplr.fitting.one_vs_rest import ReleasePlan, published
+from dplr.fitting.one_vs_rest import published
 from dplr.fitting.options import FitOptions, estimator
-from dplr.fitting.outlook import warn_of_noise
 from dplr.fitting.planning import PublicFacts, check_promise, public_n_rows
 from dplr.fitting.pretraining import check_other_rows
-from dplr.fitting.release import FitInput, FittedRelease, Record, blank, release
+from dplr.fitting.run import FitInput, Release, blank, release, warn_of_noise
 from dplr.ledger.budget import Budget, NullLedger
 from dplr.ledger.handle import as_ledger
 from dplr.ledger.keeping import Keeping
@@ -41,9 +40,8 @@ from dplr.ledger.reservation import MOST_BYTES
 from dplr.mechanisms import check_mechanism
 from dplr.noise import Source, source_of
 from dplr.planner.preview import warn_of_silence
-from dplr.privacy.statement import PrivacyStatement
-from dplr.problem.fit import History
 from dplr.problem.losses import Loss
+from dplr.problem.plan import Plan
 from dplr.rows import LabelRule, Table, Target, as_table, as_target, check_indexes, check_shapes
 
 # The most bytes that a number in a model file takes beyond those of a zero: a sign, 17 digits and an exponent.
@@ -148,24 +146,24 @@ class PrivateLinearModel(FitOptions, NotebookView, Fitted, BaseEstimator):  # ty
         model: Self = _refit.refit(self, l2, approximation, aim, columns)
         return model
 
-    def _take(self, done: FittedRelease) -> Self:
+    def _take(self, done: Release) -> Self:
         """Set the coefficients of a release, in the user's units, and all its other attributes."""
-        models = [done.record.prep.to_user_units(coef) for coef in done.models]
+        models = [done.prep.to_user_units(coef) for coef in done.models]
         self._set_coef(np.array([coef for coef, _ in models]), np.array([intercept for _, intercept in models]))
-        return self._adopt(done.record, done.statement, done.histories)
+        return self._adopt(done)
 
-    def _adopt(self, record: Record, statement: PrivacyStatement, histories: Sequence[History | None]) -> Self:
+    def _adopt(self, done: Release) -> Self:
         """Set the attributes of a release except coefficients. Fits, refits and readers of files set them only here."""
         self.__dict__.pop("evaluation_", None)  # of the model before
-        self._record = record
-        self.privacy_ = statement
-        released = record.parts[0]
-        self.history_: Any = histories[0]
-        if len(record.parts) > 1:
+        self._record = done
+        self.privacy_ = done.statement
+        released = done.parts[0]
+        self.history_: Any = done.histories[0]
+        if len(done.parts) > 1:
             classes = self.classes_.tolist()
-            released = published(record.parts, classes)
-            self.history_ = self.history_ and dict(zip(classes, histories, strict=True))
-        self.released_: Any = {**record.ranges, **released} if record.ranges else released
+            released = published(done.parts, classes)
+            self.history_ = self.history_ and dict(zip(classes, done.histories, strict=True))
+        self.released_: Any = {**done.ranges, **released} if done.ranges else released
         return self
 
     @property
@@ -234,16 +232,14 @@ class PrivateLinearModel(FitOptions, NotebookView, Fitted, BaseEstimator):  # ty
             fitted.append(model._take(done))
         return fitted
 
-    def _releases(
-        self, X: Any, y: Any, sample_weight: Any, person: Any, levels: Sequence[float]
-    ) -> list[FittedRelease]:
+    def _releases(self, X: Any, y: Any, sample_weight: Any, person: Any, levels: Sequence[float]) -> list[Release]:
         """Check, plan, sum, add noise and solve, in this order; MemoryError says how many rows would fit."""
         try:
             return self._paid(X, y, sample_weight, person, levels)
         except MemoryError as error:
             raise too_many(y, error) from None
 
-    def _paid(self, X: Any, y: Any, sample_weight: Any, person: Any, levels: Sequence[float]) -> list[FittedRelease]:
+    def _paid(self, X: Any, y: Any, sample_weight: Any, person: Any, levels: Sequence[float]) -> list[Release]:
         if callers := call_stack():
             _callers.refuse(self, callers)
             if (drawn := _callers.drawn_by_a_bag(sample_weight, callers)) is not None:
@@ -269,15 +265,13 @@ class PrivateLinearModel(FitOptions, NotebookView, Fitted, BaseEstimator):  # ty
         self._weight_column, self._counted = ready.data.weight_column, not isinstance(ledger, NullLedger)
         return releases
 
-    def _kept(self, ledger: Budget, ready: FitInput, done: Sequence[FittedRelease]) -> bytes | None:
+    def _kept(self, ledger: Budget, ready: FitInput, done: Sequence[Release]) -> bytes | None:
         """The ledger's copy of one model: its file, as this estimator will be."""
         if not isinstance(ledger, Keeping) or len(done) > 1:
             return None
         return ledger.file_of(self._of(done[0], ready))
 
-    def _check_file(
-        self, ledger: Budget, ready: FitInput, eps: float, planned: ReleasePlan, evaluation: Any = None
-    ) -> None:
+    def _check_file(self, ledger: Budget, ready: FitInput, eps: float, planned: Plan, evaluation: Any = None) -> None:
         """Refuse a model that no file can hold before anything is spent: only its numbers are not known yet.
 
         The answer is kept with the plan and its facts: a file of zeros takes as long as a small fit. Without a wish
@@ -306,7 +300,7 @@ class PrivateLinearModel(FitOptions, NotebookView, Fitted, BaseEstimator):  # ty
         del _FILED[:-15]
         _FILED.append(asked)
 
-    def _of(self, done: FittedRelease, ready: FitInput) -> Self:
+    def _of(self, done: Release, ready: FitInput) -> Self:
         """A copy of this estimator as it is after that release."""
         model = copy.copy(self)
         model._name_target(ready)

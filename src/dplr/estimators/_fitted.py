@@ -17,7 +17,7 @@ from dplr.estimators._monotone import monotone
 from dplr.estimators._subject import obstacle_of, subject_of, table_without
 from dplr.estimators._tables import Tables, described
 from dplr.estimators._transformers import RandomFourierFeatures, transformer_of
-from dplr.fitting.release import Record
+from dplr.fitting.run import Release
 from dplr.mechanisms.protocol import Refitting, chosen_columns
 from dplr.summary.curves import Points, points_of
 from dplr.summary.subject import Subject
@@ -33,7 +33,7 @@ FITTED: weakref.WeakKeyDictionary[Any, weakref.ref[Any]] = weakref.WeakKeyDictio
 class Fitted(Tables):
     """The public facts and the release of a model, and what is made of both."""
 
-    _record: Record
+    _record: Release
     n_features_in_: int
     _counted_rows: Any  # (X) -> rows as the fit counts them
     evaluation_: Evaluation | None  # where `fit` held rows out; None where something ended it

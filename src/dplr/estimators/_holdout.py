@@ -21,12 +21,9 @@ from dplr.evaluation.release import EvaluationPlan, counted, drawn, planned
 from dplr.evaluation.scorer import scorer_of
 from dplr.evaluation.value import Evaluation
 from dplr.fitting.data import Data, refuse_stream, too_many
-from dplr.fitting.one_vs_rest import ReleasePlan
-from dplr.fitting.outlook import warn_of_noise
 from dplr.fitting.planning import check_promise
 from dplr.fitting.pretraining import check_other_rows
-from dplr.fitting.release import FitInput, blank, check_values, release
-from dplr.fitting.run import accounted
+from dplr.fitting.run import FitInput, accounted, blank, check_values, release, warn_of_noise
 from dplr.ledger.budget import NullLedger
 from dplr.ledger.handle import as_ledger
 from dplr.ledger.keeping import Keeping
@@ -36,6 +33,7 @@ from dplr.planner.preview import warn_of_silence
 from dplr.privacy.composition import exact
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.statement import EVALUATION
+from dplr.problem.plan import Plan
 from dplr.rows import row_weights
 
 
@@ -100,7 +98,7 @@ def _released(estimator: Any, parts: _Parts) -> tuple[Any, BaseException | None]
         estimator.n_rows = ready.facts.n_rows
     check_promise([estimator.eps], ready.facts)
     estimator._name_columns(ready.facts)
-    plan = ready.facts.planned(estimator.eps).drawn_from(source)
+    plan = ready.facts.planned(estimator.eps).stating(reproducible=source.reproducible)
     warn_of_noise([plan.outlook])
     warn_of_silence(ready.facts, {estimator.eps: plan})
     model = estimator._of(blank(ready, plan), ready)
@@ -137,7 +135,7 @@ def _released(estimator: Any, parts: _Parts) -> tuple[Any, BaseException | None]
     return model, ended[0] if ended else None
 
 
-def _together(plan: ReleasePlan, evaluation: EvaluationPlan, parts: _Parts) -> tuple[ReleasePlan, EvaluationPlan]:
+def _together(plan: Plan, evaluation: EvaluationPlan, parts: _Parts) -> tuple[Plan, EvaluationPlan]:
     """Both plans with statements that name both parts; that of the fit is of all that is released."""
     fit, part = plan.statement, evaluation.statement
     split, loss = split_words(fit.reproducible), "the larger of both losses"
@@ -157,7 +155,7 @@ def _together(plan: ReleasePlan, evaluation: EvaluationPlan, parts: _Parts) -> t
     )
     fact = f"these are {tested}, by {split}, and the model was fitted to the others: together they lose {loss}"
     evaluation = evaluation.stating(assumptions=(*part.assumptions, fact), reproducible=fit.reproducible)
-    return plan._replace(statement=whole), evaluation
+    return replace(plan, statement=whole, each=plan.model), evaluation
 
 
 def _evaluated(model: Any, plan: EvaluationPlan, parts: _Parts, tested: Any, source: Source) -> Evaluation:

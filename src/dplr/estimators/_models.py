@@ -17,7 +17,7 @@ from dplr._kit.validation import sentence
 from dplr.bounds.declared import Bounds, as_bounds, codebook_of
 from dplr.estimators._base import PrivateLinearModel
 from dplr.fitting.options import LabelOptions, Within, documented, estimator, limits_of, option
-from dplr.fitting.release import FitInput
+from dplr.fitting.run import FitInput
 from dplr.problem.losses import LOGISTIC, POISSON, SQUARED, Loss, huber_residual, huber_svm, model_of
 from dplr.rows import FROM_DATA, NUMERIC, OBJECTS, LabelRule, Target, declared_classes
 

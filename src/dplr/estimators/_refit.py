@@ -11,7 +11,7 @@ from sklearn.base import clone
 from dplr._kit.validation import check_choice, sentence
 from dplr.fitting.options import check_l2
 from dplr.fitting.planning import solution
-from dplr.fitting.release import FittedRelease, Record
+from dplr.fitting.run import Release
 from dplr.mechanisms import SHORTHANDS
 from dplr.mechanisms.protocol import AIMS, Refitting
 from dplr.privacy.statement import PrivacyStatement
@@ -29,7 +29,7 @@ def refit(
     columns: Sequence[str] | None,
 ) -> Any:
     """A new fitted estimator: see `PrivateLinearModel.refit`."""
-    record: Record = fitted._record
+    record: Release = fitted._record
     mechanism: Any = record.mechanism  # a frozen dataclass of options
     plan, parts = record.plan, record.parts
     if not isinstance(record.mechanism, Refitting):
@@ -50,7 +50,7 @@ def refit(
         mechanism.check(plan.problem)
     statement: PrivacyStatement = fitted.privacy_
     words = (*solution(mechanism, plan.problem, statement.eps), SAME_RELEASE)
-    plan = replace(plan, statement=replace(plan.statement, solution=words))
+    plan = replace(plan, mechanism=mechanism, statement=replace(plan.statement, solution=words))
     statement = replace(statement, solution=words)
     model = clone(fitted).set_params(  # the parameters of the release, whatever was set since
         mechanism=mechanism,
@@ -66,8 +66,7 @@ def refit(
         if hasattr(fitted, name):
             setattr(model, name, getattr(fitted, name))
     coefs = mechanism.solve(plan, parts)
-    solved = replace(record, mechanism=mechanism, plan=plan)
-    return model._take(FittedRelease(solved, statement, coefs, [None] * len(coefs), coefs))
+    return model._take(replace(record, plan=plan, statement=statement, coefs=coefs, models=coefs))
 
 
 def _aimed(mechanism: Any, aim: str, loss: Loss, approximation: str | None) -> Any:

@@ -24,13 +24,10 @@ from dplr.estimators._columns import rows_to_predict
 from dplr.estimators._html import NotebookView
 from dplr.estimators._values import named
 from dplr.fitting.data import refuse_units
-from dplr.fitting.one_vs_rest import ReleasePlan
 from dplr.fitting.options import FitFacts, declared, documented
-from dplr.fitting.outlook import warn_of_noise
 from dplr.fitting.planning import check_promise
 from dplr.fitting.pretraining import DISJOINT, check_other_rows
-from dplr.fitting.release import FitInput, check_values, release
-from dplr.fitting.run import accounted
+from dplr.fitting.run import FitInput, accounted, check_values, release, warn_of_noise
 from dplr.fitting.search import METHODS, PARTITION, PUBLIC, SearchPlan, plan_partition, shares
 from dplr.ledger.budget import Budget, NullLedger
 from dplr.ledger.handle import as_ledger
@@ -41,6 +38,7 @@ from dplr.noise.splits import secret_parts
 from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.selection import choose
 from dplr.privacy.statement import PrivacyStatement
+from dplr.problem.plan import Plan
 from dplr.rows import Table
 from dplr.rows.scores import errors, linear, rates, squared_errors
 
@@ -84,7 +82,7 @@ class Trial:
         model._name_columns(ready.facts)
         return cls(model, ready)
 
-    def fit(self, ready: FitInput, planned: ReleasePlan, source: Source) -> Any:
+    def fit(self, ready: FitInput, planned: Plan, source: Source) -> Any:
         """The model, fitted to these rows: its release is paid for by the search."""
         (done,) = release(ready, [planned], NullLedger(), source, silent)
         fitted = copy.copy(self.model)

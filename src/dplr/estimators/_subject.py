@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from dplr._kit.validation import capital, sentence
 from dplr.estimators._totals import total_words
 from dplr.fitting.aims import full_factors
-from dplr.fitting.outlook import expected
-from dplr.fitting.release import Record
+from dplr.fitting.run import Release
 from dplr.mechanisms import SHORTHANDS
 from dplr.mechanisms.protocol import Refitting, Tabled, chosen_columns
 from dplr.privacy.estimand import Estimand
@@ -47,7 +46,7 @@ _MONOTONE = "its curves were made monotone after the release, which is about the
 
 def obstacle_of(fitted: Any) -> str:
     """Why the release of a model allows no intervals; empty where it does."""
-    record: Record = fitted._record
+    record: Release = fitted._record
     if fitted._monotone and not isinstance(record.mechanism, Refitting):  # whose equation is about the coefficients
         return _MONOTONE
     return record.mechanism.lacks_intervals(record.plan)
@@ -107,7 +106,7 @@ def subject_of(fitted: Any, columns: Sequence[str] | None) -> Subject:
 
 def table_without(fitted: Any, obstacle: str) -> Summary:
     """The table of a model whose release allows no intervals, and why."""
-    record: Record = fitted._record
+    record: Release = fitted._record
     statement = record.plan.statement  # of one model alone
     coef = np.atleast_2d(fitted.coef_)
     coefficients = Coefficients(
@@ -163,8 +162,8 @@ def facts_of(statement: PrivacyStatement, target: str, n_rows: float | None, sum
 
 def drowned(fitted: Any) -> tuple[str, ...]:
     """The advice of a table where noise drowns the fit, or the sum of its predictions; empty where it does not."""
-    record: Record = fitted._record
-    outlook = expected(record.mechanism, record.plan, fitted.privacy_.eps)
+    record: Release = fitted._record
+    outlook = record.plan.outlook_at(fitted.privacy_.eps)
     return (str(outlook),) if outlook is not None and outlook.drowned else total_words(fitted)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dplr.fitting.release import Record
+from dplr.fitting.run import Release
 from dplr.mechanisms.perturbation.minimisation import MISSED
 from dplr.mechanisms.protocol import Refitting, Tabled
 from dplr.privacy.guarantees import Neighbouring
@@ -74,7 +74,7 @@ def total_words(fitted: Any) -> tuple[str, ...]:
 
     It has none for labels that are told apart without probabilities, and for a target that may be below and above 0.
     """
-    record: Record = fitted._record
+    record: Release = fitted._record
     problem, mechanism = record.plan.problem, record.mechanism
     low, high = record.prep.target or (-1.0, 1.0)
     labels = problem.loss.classification
@@ -89,7 +89,7 @@ def total_words(fitted: Any) -> tuple[str, ...]:
     return () if total is None else total.words(problem)
 
 
-def _of_minimum(record: Record, coef: NDArray[np.float64], middle: float) -> Total | None:
+def _of_minimum(record: Release, coef: NDArray[np.float64], middle: float) -> Total | None:
     """That of a minimum of a sum objective: both sums agree up to the ridge and the noise of the gradient.
 
     Noise that is added to the coefficients moves every prediction, and the pull of the ridge that they tell. Of a pull
@@ -126,7 +126,7 @@ def _units(problem: Problem) -> tuple[float, str]:
     return total * (min(factors) / max(factors) if factors else 1.0), assumed
 
 
-def _gradient_noise(record: Record) -> GradientNoise | None:
+def _gradient_noise(record: Release) -> GradientNoise | None:
     """The noise of the last step, where it has noise on its Hessian too the larger; a descent ends beside a minimum."""
     mechanism = record.mechanism
     noise = mechanism.gradient_noise(record.plan)
@@ -137,7 +137,7 @@ def _gradient_noise(record: Record) -> GradientNoise | None:
     return noise
 
 
-def _ridge(record: Record) -> float:
+def _ridge(record: Release) -> float:
     """The ridge of the sum objective, which follows from public facts."""
     mechanism, plan = record.mechanism, record.plan
     if plan.problem.l2 is not None or mechanism.about.noise_in == "sums":
@@ -147,7 +147,7 @@ def _ridge(record: Record) -> float:
     return float(planned.settings.ridge)
 
 
-def _mean_at(record: Record, coef: NDArray[np.float64], middle: float, away: float) -> float:
+def _mean_at(record: Release, coef: NDArray[np.float64], middle: float, away: float) -> float:
     """The mean prediction in the middle of all columns; of counts and labels so far away from there."""
     problem = record.plan.problem
     margin = float(coef[-1]) * problem.geometry.intercept
@@ -156,7 +156,7 @@ def _mean_at(record: Record, coef: NDArray[np.float64], middle: float, away: flo
     return middle_rate(problem, coef, away) if problem.loss.link == "log" else middle + margin
 
 
-def _of_moments(record: Record, mechanism: Refitting, coef: NDArray[np.float64], middle: float) -> Total:
+def _of_moments(record: Release, mechanism: Refitting, coef: NDArray[np.float64], middle: float) -> Total:
     """Both sums from released moments; of probabilities for margins with a normal law of the released variance."""
     moments = mechanism.moments(record.plan, record.parts[0])
     scale = record.prep.geometry.intercept * moments.total

@@ -45,7 +45,7 @@ def choose_table(problem: Problem, classes: Sequence[Any], eps: float, delta: fl
     for name in ("score", "objective") if delta > 0 else ("objective",):
         mechanism = as_mechanism(name).aimed(problem, classes)
         try:
-            plan = plan_models(mechanism, problem, eps, delta, classes).plan
+            plan = plan_models(mechanism, problem, eps, delta, classes).model
         except ValueError as fault:
             if _has_plan(mechanism, problem, classes, delta > 0):
                 faults.append(fault)  # of eps and delta, and not weights or a number of rows that is private

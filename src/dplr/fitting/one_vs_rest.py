@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
 from numpy.typing import NDArray
 
-from dplr._kit.progress import Track
 from dplr._kit.validation import sentence
-from dplr.fitting.outlook import expected
-from dplr.fitting.ranges import Ranges
 from dplr.mechanisms.protocol import Mechanism, class_block
-from dplr.noise import Source
 from dplr.privacy import composition
 from dplr.privacy.accounting import poisson_eps
 from dplr.privacy.calibration import MOST_GAUSSIAN_NUMBERS, continuous_target
 from dplr.privacy.gaussian import gaussian_eps, gaussian_mu
 from dplr.privacy.guarantees import Approx, Gaussian, Poisson, Pure
 from dplr.privacy.profiles import profile_eps
-from dplr.privacy.statement import PrivacyStatement, Release
-from dplr.problem.fit import Fit
-from dplr.problem.outlook import Outlook
+from dplr.privacy.statement import Release
 from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
-from dplr.rows import Rows
 
 T = TypeVar("T")
 
@@ -46,91 +38,14 @@ class _Share(NamedTuple):
     composed: str
 
 
-class ReleasePlan(NamedTuple):
-    """The plan of one release: of one model, or of one for each class against the rest.
-
-    Attributes
-    ----------
-    mechanism : the mechanism of all models.
-    plan : the plan of each model.
-    statement : the statement of all models together, and of their ranges.
-    ranges : the ranges that are released before the models; None for none.
-    """
-
-    mechanism: Mechanism
-    plan: Plan
-    statement: PrivacyStatement
-    ranges: Ranges | None = None
-
-    @property
-    def whole(self) -> Plan:
-        """The plan with the statement of all models, and with the expected effect of noise."""
-        return replace(self.plan, statement=self.statement, outlook=self.outlook)
-
-    @property
-    def outlook(self) -> Outlook | None:
-        """The expected effect of noise on each model; None where public facts do not tell it."""
-        return expected(self.mechanism, self.plan, self.statement.eps)
-
-    def drawn_from(self, source: Source) -> ReleasePlan:
-        """The plan with statements that say whether their noise can be drawn again."""
-        return self.stating(reproducible=source.reproducible)
-
-    @property
-    def _statements(self) -> tuple[PrivacyStatement, PrivacyStatement]:
-        return self.plan.statement, self.statement
-
-    def stating(self, **facts: Any) -> ReleasePlan:
-        """The plan with these fields in the statement of each model and in that of all models."""
-        if all(getattr(stated, name) == fact for name, fact in facts.items() for stated in self._statements):
-            return self  # as most plans do: six copies of frozen values are 6 % of the time of a small fit
-        of_one, of_all = replace(self.plan.statement, **facts), replace(self.statement, **facts)
-        return self._replace(plan=replace(self.plan, statement=of_one), statement=of_all)
-
-
-def plan_models(
-    mechanism: Mechanism, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()
-) -> ReleasePlan:
+def plan_models(mechanism: Mechanism, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> Plan:
     """One model alone, or one for each of more than two classes against the rest: eps and delta together.
 
     Raises ValueError for what the mechanism cannot promise, with more classes for shares of eps and delta.
     """
     if is_several(classes):
-        return _plan_classes(mechanism, problem, eps, delta, classes)
-    plan = mechanism.plan(problem, eps, delta)
-    return ReleasePlan(mechanism, plan, plan.statement)
-
-
-def fit_models(
-    models: Callable[[int | None], Rows],
-    mechanism: Mechanism,
-    plans: Sequence[Plan],
-    classes: int,
-    source: Source,
-    track: Track,
-) -> list[list[Fit]]:
-    """For each plan the fits of all its models.
-
-    `models` gives all rows for None, and for a position rows with code 1 for its class and 0 for the rest; `classes` is
-    how many classes have a model each, 0 for one model alone.
-    """
-    parts: list[Any]
-    if not classes or mechanism.joint:
-        rows = models(None)
-        rows.of_class = models
-        parts = [[part] * (classes or 1) for part in mechanism.run_many(rows, plans, source, track)]
-    else:
-        each = [mechanism.run_many(models(position), plans, source, track) for position in range(classes)]
-        parts = list(zip(*each, strict=True))
-    return list(map(_fits, plans, parts))
-
-
-def _fits(plan: Plan, parts: Sequence[dict[str, NDArray[np.float64]]]) -> list[Fit]:
-    fits = []
-    for part, coef in zip(parts, plan.mechanism.solve(plan, parts), strict=True):
-        part.pop("coef", None)
-        fits.append(Fit(coef, plan.statement, part, part.pop("iterates", None)))
-    return fits
+        return _plan_classes(mechanism, problem, eps, delta, tuple(classes))
+    return mechanism.plan(problem, eps, delta)
 
 
 def published(parts: Sequence[Mapping[str, T]], classes: Sequence[Any]) -> Mapping[str, T]:
@@ -152,17 +67,16 @@ def is_several(classes: Sequence[Any] | NDArray[Any] | None) -> bool:
     return classes is not None and len(classes) > 2
 
 
-def _plan_classes(
-    mechanism: Mechanism, problem: Problem, eps: float, delta: float, classes: Sequence[Any]
-) -> ReleasePlan:
+def _plan_classes(mechanism: Mechanism, problem: Problem, eps: float, delta: float, classes: tuple[Any, ...]) -> Plan:
     k = len(classes)
     if problem.w0 is not None:
         remedy = "Public coefficients belong to one model: fit one class against the rest at a time."
         raise ValueError(sentence("public", "must be None with more than two classes", f"{k} classes", remedy))
     if mechanism.joint:
-        plan = mechanism.plan(problem, eps, delta, tuple(classes))
+        plan = mechanism.plan(problem, eps, delta, classes)
         fact = f"{k} models, each of one class against the rest, from one release of the sums of all classes"
-        return ReleasePlan(mechanism, plan, replace(plan.statement, assumptions=(*plan.statement.assumptions, fact)))
+        statement = replace(plan.statement, assumptions=(*plan.statement.assumptions, fact))
+        return replace(plan, statement=statement, each=plan)
     share = _share(mechanism, problem, eps, delta, k)
     one = share.plan.statement
     named = f"eps = {one.eps:.6g}" + (f", delta = {one.delta:.6g}" if one.delta else "")
@@ -177,7 +91,7 @@ def _plan_classes(
         assumptions=(*one.assumptions, fact),
         source=f"{one.source}; dplr one_vs_rest.md",
     )
-    return ReleasePlan(mechanism, share.plan, statement)
+    return replace(share.plan, statement=statement, classes=classes, each=share.plan)
 
 
 def _share(mechanism: Mechanism, problem: Problem, eps: float, delta: float, k: int) -> _Share:

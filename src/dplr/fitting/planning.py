@@ -19,7 +19,7 @@ from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import Prep, ball_prep, layout_prep
 from dplr.fitting.aims import COEFFICIENTS, check_table, choose_table
 from dplr.fitting.curves import curved_bounds
-from dplr.fitting.one_vs_rest import ReleasePlan, is_several, plan_models
+from dplr.fitting.one_vs_rest import is_several, plan_models
 from dplr.fitting.options import PLANNED, FitOptions, check_l2, check_options
 from dplr.fitting.pretraining import Public, PublicLike, read_public
 from dplr.fitting.ranges import Ranges, choice_for, clippable, plan_ranges, with_ranges
@@ -30,6 +30,7 @@ from dplr.privacy.guarantees import Neighbouring
 from dplr.privacy.law import Law
 from dplr.privacy.unit import ROW, Unit
 from dplr.problem.losses import Loss, from_zero, log_offset, model_of, poisson
+from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Labels
 
@@ -170,25 +171,25 @@ class PublicFacts:
         assumptions = (*self.assumptions, reason) if reason else self.assumptions
         return replace(self, bounds=bounds, curves=None, assumptions=assumptions)
 
-    def planned(self, eps: float) -> ReleasePlan:
+    def planned(self, eps: float) -> Plan:
         """The release of a fit: one model, or one for each of more than two classes; ranges before, if any."""
         if self.curves is not None:
             return self.at(eps).planned(eps)
         planned = self._of_least_noise(eps)
         return planned.stating(uncovered=self.uncovered) if self.uncovered else planned
 
-    def _of_least_noise(self, eps: float) -> ReleasePlan:
+    def _of_least_noise(self, eps: float) -> Plan:
         """The plan without a delta where its noise is smaller than that for the delta, and else with it."""
         mechanism, problem = self._mechanism_and_problem(eps)
         planned = self._with_ranges(mechanism, problem, eps, self.delta)
         if self.aim == COEFFICIENTS:
-            check_table(mechanism, planned.plan, self.layout)
+            check_table(mechanism, planned.model, self.layout)
         if self.delta == 0 or math.isinf(eps):
             return planned
         without_ranges = (
-            planned if planned.ranges is None else plan_models(mechanism, problem, eps, self.delta, self.model_labels)
+            planned if planned.first is None else plan_models(mechanism, problem, eps, self.delta, self.model_labels)
         )
-        pure = self._pure(mechanism, problem, eps, mechanism.noise_of(without_ranges.plan))
+        pure = self._pure(mechanism, problem, eps, mechanism.noise_of(without_ranges.model))
         if pure is not None:
             return pure
         is_used = planned.statement.delta >= self.delta
@@ -220,7 +221,7 @@ class PublicFacts:
         choice = choice_for(self.aim, mechanism.ranges)
         return mechanism if choice == mechanism.ranges else replace(mechanism, ranges=choice), reason
 
-    def _with_ranges(self, mechanism: Mechanism, problem: Problem, eps: float, delta: float) -> ReleasePlan:
+    def _with_ranges(self, mechanism: Mechanism, problem: Problem, eps: float, delta: float) -> Plan:
         """The plan with noise for this delta; ranges may have a share of eps."""
         ranges = plan_ranges(mechanism, problem, self.prep, eps, delta)
         if ranges is None:
@@ -236,12 +237,11 @@ class PublicFacts:
         except ValueError:  # this ridge costs more than ranges leave
             return plan_models(mechanism, problem, eps, delta, self.model_labels)
 
-    def _within(self, ranges: Ranges, mechanism: Mechanism, problem: Problem, eps: float, delta: float) -> ReleasePlan:
+    def _within(self, ranges: Ranges, mechanism: Mechanism, problem: Problem, eps: float, delta: float) -> Plan:
         """The plan of ranges, and of models in them with what they leave of eps."""
-        planned = plan_models(mechanism, problem, ranges.remainder, delta, self.model_labels)
-        return planned._replace(statement=with_ranges(planned.statement, ranges, eps), ranges=ranges)
+        return with_ranges(plan_models(mechanism, problem, ranges.remainder, delta, self.model_labels), ranges, eps)
 
-    def _pure(self, mechanism: Mechanism, problem: Problem, eps: float, gaussian: float | None) -> ReleasePlan | None:
+    def _pure(self, mechanism: Mechanism, problem: Problem, eps: float, gaussian: float | None) -> Plan | None:
         """The plan without a delta, where its noise is smaller than Gaussian noise; None where it is not.
 
         With blocks, noise in the gauge of the bounds may be a little larger: it has a ridge a column, and ranges.
@@ -249,7 +249,7 @@ class PublicFacts:
         if gaussian is None:
             return None
         try:
-            plan = plan_models(mechanism, problem, eps, 0.0, self.model_labels).plan
+            plan = plan_models(mechanism, problem, eps, 0.0, self.model_labels).model
             pure = mechanism.noise_of(plan)
             if pure is None or pure >= _GAUGE_IN_RANGES * gaussian:
                 return None
@@ -260,7 +260,7 @@ class PublicFacts:
             if not (in_gauge and problem.geometry.blocks):
                 return None
             planned = self._with_ranges(mechanism, problem, eps, 0.0)
-            if pure >= _GAUGE * gaussian and planned.ranges is None:
+            if pure >= _GAUGE * gaussian and planned.first is None:
                 return None
             return _without_delta(planned, self.delta, gauge_sentence(self.delta))
         except ValueError:  # this ridge costs pure noise more than its share of eps: of one of several classes, or
@@ -331,12 +331,10 @@ def unused_sentence(delta: float) -> str:
     return f"pure noise, which does not use delta = {delta:g}"
 
 
-def _without_delta(planned: ReleasePlan, unused: float, why: str) -> ReleasePlan:
+def _without_delta(planned: Plan, unused: float, why: str) -> Plan:
     """The plan with a statement that says why it does not use this delta."""
     calibration = f"{planned.statement.calibration}; {why}"
-    plan, statement = planned.plan, replace(planned.statement, calibration=calibration, unused_delta=unused)
-    of_one = replace(plan, statement=statement) if plan.statement is planned.statement else plan
-    return planned._replace(plan=of_one, statement=statement)
+    return replace(planned, statement=replace(planned.statement, calibration=calibration, unused_delta=unused))
 
 
 def solution(mechanism: Mechanism, problem: Problem, eps: float) -> tuple[str, ...]:

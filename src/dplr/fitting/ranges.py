@@ -18,9 +18,10 @@ from dplr.privacy import sensitivity
 from dplr.privacy.calibration import integer_blocks
 from dplr.privacy.guarantees import Approx, Neighbouring, Pure
 from dplr.privacy.law import Law
-from dplr.privacy.statement import PrivacyStatement, Release
+from dplr.privacy.statement import Release
 from dplr.problem.intervals import DEVIATIONS, NARROWEST
 from dplr.problem.intervals import intervals as intervals_of_sums
+from dplr.problem.plan import Plan
 from dplr.problem.problem import Problem
 from dplr.rows import Rows
 from dplr.rows.exact import Moments, Total
@@ -78,12 +79,13 @@ def plan_ranges(mechanism: Mechanism, problem: Problem, prep: Prep, eps: float, 
     return Ranges(problem, columns, share, remainder, _blocks(problem, len(columns), share))
 
 
-def with_ranges(statement: PrivacyStatement, ranges: Ranges, eps: float) -> PrivacyStatement:
-    """One statement of the ranges and of the models that are fitted in them, which `statement` is about: theorem 2."""
+def with_ranges(plan: Plan, ranges: Ranges, eps: float) -> Plan:
+    """The plan of ranges, and of the models that are fitted in them, under one statement: theorem 2."""
+    statement = plan.statement
     total = eps if statement.eps <= ranges.remainder else (statement.eps + ranges.eps) * (1 + 2.0**-50)
     cost = "without noise" if math.isinf(eps) else f"for eps = {ranges.eps:.6g}; the models have {statement.eps:.6g}"
     fact = f"numbers are clipped to ranges that are released before, {cost} (basic composition)"
-    return replace(
+    together = replace(
         statement,
         eps=total,
         guarantee=Approx(total, statement.delta) if statement.delta and math.isfinite(total) else Pure(total),
@@ -92,6 +94,7 @@ def with_ranges(statement: PrivacyStatement, ranges: Ranges, eps: float) -> Priv
         assumptions=(*statement.assumptions, fact),
         source=f"{statement.source}; dplr ranges.md",
     )
+    return replace(plan, statement=together, first=ranges, each=plan.model)
 
 
 def moments_of(rows: Rows) -> Total:

@@ -1,129 +1,207 @@
-"""The run of one fit or many, in order: reserve, sum, add noise, post-process, commit."""
+"""The story of a release: reserve, sum, add noise, solve, commit. Nothing comes back once noise was drawn."""
 
 from __future__ import annotations
 
 import contextlib
-import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.progress import Track, silent
+from dplr._kit.warnings import UtilityWarning, warn
+from dplr.bounds.declared import Bounds
+from dplr.bounds.fourier import FourierMap
+from dplr.bounds.scaling import Prep
 from dplr.fitting import ranges
-from dplr.fitting.one_vs_rest import ReleasePlan, fit_models
+from dplr.fitting.data import Data, Memory
+from dplr.fitting.planning import PublicFacts
+from dplr.fitting.pretraining import PublicData
 from dplr.ledger.budget import Budget, Reservation
+from dplr.mechanisms.perturbation.ridge import without_pull
 from dplr.mechanisms.protocol import Mechanism
 from dplr.noise import Source
-from dplr.privacy.statement import PrivacyStatement
-from dplr.problem.fit import Fit
+from dplr.privacy.statement import MOVED, PrivacyStatement
+from dplr.problem.link import LOGIT, Link
+from dplr.problem.outlook import Outlook
 from dplr.problem.plan import Plan
-from dplr.rows import Rows
-from dplr.rows.exact import Total
+from dplr.rows import BoundsNotice, FaultyRows, Rows
+from dplr.rows.exact import Moments
 from dplr.solvers.certificate import NotCertified
 
 T = TypeVar("T")
 Vector = NDArray[np.float64]
+Blocks, Ends = Mapping[str, Vector], tuple[Vector, Vector]
 
 
-class Outcome(NamedTuple):
-    """One release: the fits of all its models, and the ranges that were released before, if any.
+@dataclass(frozen=True, eq=False, slots=True)
+class FitInput:
+    """Rows before a fit.
 
     Attributes
     ----------
-    fits : of each model.
-    ranges : block name -> noisy numbers.
-    intervals : middle and half-width of each column that they gave; None for the bounds.
+    data : the rows, which are counted.
+    facts : their public facts.
     """
 
-    fits: list[Fit]
-    ranges: dict[str, Vector]
-    intervals: tuple[Vector, Vector] | None
+    data: Data
+    facts: PublicFacts
+
+    @property
+    def memory(self) -> Memory:
+        """The rows of a search or a baseline, which streams are refused for."""
+        assert isinstance(self.data, Memory)
+        return self.data
+
+    def take(self, indices: NDArray[np.intp], n_rows: int | None) -> FitInput:
+        """Some of the rows, and how many of them are public."""
+        return FitInput(self.memory.take(indices), replace(self.facts, n_rows=n_rows))
+
+    def rows(self, notice: BoundsNotice | None = None) -> Rows:
+        """All rows, and with several classes those of one class against the rest."""
+        rows = self.data.rows(self.facts.prep, None, notice)
+        if self.facts.model_labels:
+            rows.of_class = lambda position: self.data.rows(self.facts.prep, position, notice)
+        return rows
+
+    @contextlib.contextmanager
+    def explaining(self) -> Iterator[None]:
+        """Tell the data holder what faulty rows hold."""
+        try:
+            yield
+        except FaultyRows as error:
+            raise ValueError(self.data.explained(error)) from None
 
 
-def run(
-    models: Callable[[int | None], Rows],
-    planned: Sequence[ReleasePlan],
-    classes: int,
+@dataclass(frozen=True, eq=False, slots=True)
+class History:
+    """Where noisy gradient descent went: post-processing of what was released, free to look at and to publish.
+
+    Attributes
+    ----------
+    gradients : ndarray of shape (steps, n_coefs)
+        Released sums of clipped gradients, in the scaled problem.
+    coefs : ndarray of shape (steps + 1, n_features)
+        Iterates in the user's units, the start first.
+    intercepts : ndarray of shape (steps + 1,)
+        Intercepts of the iterates, in the user's units.
+    public_loss : ndarray of shape (steps + 1,) or None
+        Mean loss on the public data; None where `public` held none.
+
+    Privacy
+    -------
+    A function of released numbers and public facts: no further privacy loss.
+
+    See Also
+    --------
+    dplr.NoisyGradientDescent : The mechanism that has one.
+    dplr.plots.plot_history : Draws it.
+
+    Examples
+    --------
+    >>> import numpy as np, dplr
+    >>> X = np.random.default_rng(0).uniform(-0.5, 0.5, (1000, 2))
+    >>> mechanism = dplr.NoisyGradientDescent(steps=5)
+    >>> est = dplr.fit(X, X[:, 0] > 0, mechanism=mechanism, eps=1.0, delta=1e-6)
+    >>> isinstance(est.history_, dplr.results.History)
+    True
+    >>> est.history_.coefs.shape
+    (6, 2)
+    """
+
+    gradients: NDArray[np.float64]
+    coefs: NDArray[np.float64]
+    intercepts: NDArray[np.float64]
+    public_loss: NDArray[np.float64] | None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Release:
+    """What came out of a plan, and what follows from it: all that further models, files and predictions need.
+
+    Attributes
+    ----------
+    plan : of every model, as a file has it: of the problem that was asked for, and without settings.
+    statement : of all that was released.
+    prep : the map from raw rows to scaled rows, and of coefficients back.
+    parts : block name -> noisy numbers, of each model; the same mapping for all where they share one release.
+    ranges : block name -> noisy numbers, of the ranges that were released before; empty for none.
+    bounds : that were declared of the columns of the table; None for none.
+    features : the map that made the rows; None where the table has them.
+    link : from margins to log odds, where labels have probabilities.
+    coefs : scaled coefficients of each model, as they were released; empty in what was read from a file.
+    models : scaled coefficients of each model, of predictions.
+    histories : of each model.
+    """
+
+    plan: Plan
+    statement: PrivacyStatement
+    prep: Prep
+    parts: Sequence[Blocks]
+    ranges: Blocks = field(default_factory=dict)
+    bounds: Bounds | None = None
+    features: FourierMap | None = None
+    link: Link = LOGIT
+    coefs: Sequence[Vector] = ()
+    models: Sequence[Vector] = ()
+    histories: Sequence[History | None] = (None,)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism of the plan."""
+        mechanism: Mechanism = self.plan.mechanism
+        return mechanism
+
+    @property
+    def size(self) -> int:
+        """How many numbers a file of it holds, with noise or made of some."""
+        blocks = {id(part): part for part in (*self.parts, self.ranges)}
+        sizes = [np.size(block) for part in blocks.values() for block in part.values()]
+        sizes += [np.size(coef) for coef in self.coefs]
+        sizes += [np.size(history.coefs) + 2 * len(history.coefs) for history in self.histories if history is not None]
+        return sum(sizes)
+
+
+class Numbers(NamedTuple):
+    """What a plan released: the blocks of each model, those of the ranges before, and the intervals that these gave."""
+
+    parts: list[dict[str, Vector]]
+    ranges: Blocks
+    ends: Ends | None
+
+
+def release(
+    ready: FitInput,
+    plans: Sequence[Plan],
     ledger: Budget,
     source: Source,
     track: Track = silent,
-    keep: Callable[[list[tuple[PrivacyStatement, Outcome]]], bytes | None] | None = None,
-) -> list[tuple[PrivacyStatement, Outcome]]:
-    """Follow each plan and account for all of them: statements, and the fits of all models; see `fit_models`.
+    keep: Callable[[list[Release]], bytes | None] | None = None,
+) -> list[Release]:
+    """One release for each plan of the facts, all done and paid for when this returns; `keep` makes a file of them.
 
-    The ledger refuses before a row is read: all fits fit into the budget, or none is begun. A fault in the data raises
-    before any noise is drawn, and the budget comes back; once noise was drawn nothing is refunded, and a crash leaves
-    the reservation spent. So does a solver that missed its tolerance: whether it did depends on the data.
+    All fit into the budget, or none is begun. A solver that missed its tolerance tells of the data, so it is paid for.
     """
-    different = {id(plan): plan for plan in planned}  # one object for a plan, however often it runs
-    marked = {key: plan.drawn_from(source) for key, plan in different.items()}
-    plans = [marked[id(plan)] for plan in planned]
-    statements = [plan.statement for plan in plans]
-
-    with spending(ledger, statements, source) as reservation:
-        done = list(zip(statements, _fits(models, plans, classes, source, track), strict=True))
+    ready.data.check_plans([plan.model for plan in plans])
+    rows = ready.rows(BoundsNotice())  # faults of the columns are raised here, before anything is reserved
+    ready.data.warn_narrow(ready.facts.prep)  # as warnings are, which may be errors
+    plans = marked(plans, source)
+    with spending(ledger, [plan.statement for plan in plans], source) as reservation:
+        numbers = run(rows, plans, source, track)
+        done = [_finished(ready, plan, *each) for plan, each in zip(plans, numbers, strict=True)]
         reservation.commit(None if keep is None else keep(done))
     return done
 
 
-def _fits(
-    models: Callable[[int | None], Rows],
-    planned: Sequence[ReleasePlan],
-    classes: int,
-    source: Source,
-    track: Track,
-) -> list[Outcome]:
-    """The fits of all plans: plans without ranges together, plans with ranges one by one, since each has its own."""
-    moments = _checked_moments(models(None), planned)
-    together: dict[Mechanism, list[Plan]] = {}
-    for entry in planned:
-        if entry.ranges is None:
-            together.setdefault(entry.mechanism, []).append(entry.plan)
-    fits: dict[Mechanism, Iterator[list[Fit]]] = {}
-    for mechanism, plans in together.items():
-        fits[mechanism] = iter(fit_models(models, mechanism, plans, classes, source, track))
-    done = []
-    for entry in planned:
-        if entry.ranges is None or moments is None:
-            done.append(Outcome(next(fits[entry.mechanism]), {}, None))
-            continue
-        numbers = ranges.drawn(moments, entry.ranges, source)
-        parts = ranges.intervals(numbers, entry.ranges.released, entry.ranges.problem, entry.ranges.columns)
-        narrowed = functools.partial(_narrowed, models, parts)
-        (of_models,) = fit_models(narrowed, entry.mechanism, [entry.plan], classes, source, track)
-        done.append(Outcome(of_models, numbers, parts))
-    return done
-
-
-def _checked_moments(rows: Rows, planned: Sequence[ReleasePlan]) -> Total | None:
-    """The sums from which ranges are released; faults of the rows are raised now, before any noise is drawn.
-
-    Every mechanism looks at the rows first: one that refuses them must not come after the noise of another.
-    """
-    for entry in {id(entry): entry for entry in planned}.values():
-        entry.mechanism.check_rows(rows, entry.plan.problem)
-    return ranges.moments_of(rows) if any(entry.ranges is not None for entry in planned) else None
-
-
-def _narrowed(models: Callable[[int | None], Rows], intervals: tuple[Vector, Vector], position: int | None) -> Rows:
-    """The rows of a model in their ranges."""
-    return models(position).narrowed(*intervals)
-
-
-def accounted(
-    ledger: Budget,
-    statements: Sequence[PrivacyStatement],
-    source: Source,
-    work: Callable[[], T],
-    keep: Callable[[T], bytes | None] | None = None,
-) -> T:
-    """What `work` releases, paid for; the file that `keep` makes of it is written in the step that commits it."""
-    with spending(ledger, statements, source) as reservation:
-        done = work()
-        reservation.commit(None if keep is None else keep(done))
-    return done
+def marked(plans: Sequence[Plan], source: Source) -> list[Plan]:
+    """The plans, which say whether their noise can be drawn again; one object for a plan, however often it runs."""
+    once: dict[int, Plan] = {}
+    for plan in plans:
+        if id(plan) not in once:
+            once[id(plan)] = plan.stating(reproducible=source.reproducible)
+    return [once[id(plan)] for plan in plans]
 
 
 @contextlib.contextmanager
@@ -147,3 +225,152 @@ def spending(ledger: Budget, statements: Sequence[PrivacyStatement], source: Sou
         if not begun:
             first_draw() if isinstance(error, NotCertified) else reservation.refund()
         raise
+
+
+def accounted(
+    ledger: Budget,
+    statements: Sequence[PrivacyStatement],
+    source: Source,
+    work: Callable[[], T],
+    keep: Callable[[T], bytes | None] | None = None,
+) -> T:
+    """What `work` releases, paid for; the file that `keep` makes of it is written in the step that commits it."""
+    with spending(ledger, statements, source) as reservation:
+        done = work()
+        reservation.commit(None if keep is None else keep(done))
+    return done
+
+
+def run(rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent) -> list[Numbers]:
+    """What each plan releases: those without ranges together, those with ranges one by one, since each has its own.
+
+    Faults of the rows are raised before any noise is drawn. Every mechanism looks at the rows first: one that refuses
+    them must not come after the noise of another.
+    """
+    for plan in {id(plan): plan for plan in plans}.values():
+        plan.mechanism.check_rows(rows, plan.problem)
+    with_ranges = [plan for plan in plans if plan.first is not None]
+    moments = ranges.moments_of(rows) if with_ranges else None
+    together: dict[Mechanism, list[Plan]] = {}
+    for plan in plans:
+        if plan.first is None:
+            together.setdefault(plan.mechanism, []).append(plan)
+    alone = {mechanism: iter(_models(rows, group, source, track)) for mechanism, group in together.items()}
+    done = []
+    for plan in plans:
+        if plan.first is None or moments is None:
+            done.append(Numbers(next(alone[plan.mechanism]), {}, None))
+            continue
+        numbers = ranges.drawn(moments, plan.first, source)
+        ends = ranges.intervals(numbers, plan.first.released, plan.first.problem, plan.first.columns)
+        (parts,) = _models(_narrowed(rows, ends, plan), [plan], source, track)
+        done.append(Numbers(parts, numbers, ends))
+    return done
+
+
+def _narrowed(rows: Rows, ends: Ends, plan: Plan) -> Rows:
+    """The rows, and those of each class, in their ranges."""
+    narrowed = rows.narrowed(*ends)
+    if plan.classes:
+        narrowed.of_class = lambda position: rows.of_class(position).narrowed(*ends)
+    return narrowed
+
+
+def _models(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -> list[list[dict[str, Vector]]]:
+    """The released blocks of each model, for plans of one mechanism."""
+    mechanism: Mechanism = plans[0].mechanism
+    models, classes = [plan.model for plan in plans], len(plans[0].classes)
+    if not classes or models[0].classes:  # one model, or one release for the models of all classes
+        return [[part] * (classes or 1) for part in mechanism.run_many(rows, models, source, track)]
+    each = [mechanism.run_many(rows.of_class(position), models, source, track) for position in range(classes)]
+    return list(map(list, zip(*each, strict=True)))
+
+
+def _finished(
+    ready: FitInput, plan: Plan, parts: list[dict[str, Vector]], of_ranges: Blocks, ends: Ends | None
+) -> Release:
+    """Models and histories: post-processing of what was released."""
+    models = list(
+        zip(plan.mechanism.solve(plan.model, parts), [part.pop("iterates", None) for part in parts], strict=True)
+    )
+    for part in parts:
+        part.pop("coef", None)
+    return _released(ready, plan, parts, models, of_ranges, ends)
+
+
+def _released(
+    ready: FitInput,
+    plan: Plan,
+    parts: Sequence[Blocks],
+    of_models: Sequence[tuple[Vector, Vector | None]],
+    of_ranges: Blocks,
+    ends: Ends | None,
+) -> Release:
+    """`of_models` are the coefficients and the iterates of each."""
+    facts, model, coefs = ready.facts, plan.model, [coef for coef, _ in of_models]
+    of_one = Plan(plan.mechanism, facts.problem, model.statement)
+    prep = clipped(facts.prep, of_one, parts) if ends is None else facts.prep.narrowed(*ends)
+    models = coefs
+    if MOVED in model.statement.solution:
+        flags = () if prep.layout is None else prep.layout.indicators
+        models = [without_pull(coef, model, flags) for coef in coefs]
+    return Release(
+        of_one,
+        plan.statement,
+        prep,
+        parts,
+        of_ranges,
+        None if facts.features is not None else facts.bounds,
+        facts.features,
+        plan.mechanism.link(model),
+        coefs,
+        models,
+        [_history(ready, prep, plan, part, went) for part, (_, went) in zip(parts, of_models, strict=True)],
+    )
+
+
+def clipped(prep: Prep, plan: Plan, parts: Sequence[Blocks]) -> Prep:
+    """The map of the rows that the mechanism summed: clipped to ranges made of its own release, if any."""
+    intervals = plan.mechanism.intervals_of(plan, parts[0])
+    return prep if intervals is None else prep.clipped(*intervals)
+
+
+def _history(ready: FitInput, prep: Prep, plan: Plan, part: Blocks, iterates: Vector | None) -> History | None:
+    """Gradients and iterates of a descent, and the loss on public data where there are any."""
+    if iterates is None:
+        return None
+    models, public, losses = [prep.to_user_units(coef) for coef in iterates], ready.facts.start, None
+    if isinstance(public, PublicData):
+        labels = ready.data.labels
+        losses = public.mean_losses(ready.facts.problem, prep, labels.classes.tolist() if labels else None, iterates)
+    coefs, intercepts = np.array([coef for coef, _ in models]), np.array([intercept for _, intercept in models])
+    return History(part[plan.mechanism.about.steps_in], coefs, intercepts, losses)
+
+
+def blank(ready: FitInput, plan: Plan) -> Release:
+    """A release of this plan with zeros for its numbers: all else of it is known before anything is reserved."""
+    about, model, several = plan.mechanism.about, plan.model, len(plan.classes) or 1
+    stated, size = model.statement.released, plan.problem.geometry.n_coefs
+    sums = about.noise_in == "sums"
+    blocks = {name: np.zeros(block.shape) for name, block in stated.items() if sums or name != "coef"}
+    parts = [blocks] * several if model.classes else [dict(blocks) for _ in range(several)]
+    iterates = np.zeros((len(blocks[about.steps_in]) + 1, size)) if about.steps_in else None
+    numbers, ends, first = {}, None, plan.first
+    if first is not None:
+        numbers = {name: np.zeros(block.shape) for name, block in first.released.items()}
+        ends = ranges.intervals(numbers, first.released, first.problem, first.columns)
+    return _released(ready, plan, parts, [(np.zeros(size), iterates)] * several, numbers, ends)
+
+
+def check_values(ready: FitInput, plan: Plan) -> None:
+    """Raise for whatever a fit with this plan would refuse of the rows: nothing is drawn."""
+    rows = ready.data.rows(ready.facts.prep)
+    plan.mechanism.check_rows(rows, plan.problem)
+    rows.total(Moments(rows.geometry.d, rows.geometry.intercept > 0))
+
+
+def warn_of_noise(outlooks: Iterable[Outlook | None]) -> None:
+    """Warn once, about the fit that noise affects most, if noise drowns any of these fits."""
+    drowned = [outlook for outlook in outlooks if outlook is not None and outlook.drowned]
+    if drowned:
+        warn(str(max(drowned, key=lambda outlook: outlook.ratio)), UtilityWarning)

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dplr.fitting.one_vs_rest import ReleasePlan
 from dplr.fitting.planning import PublicFacts
 from dplr.noise.splits import part_sizes, split_words
 from dplr.privacy.composition import basic
 from dplr.privacy.guarantees import Approx, Neighbouring, Pure
 from dplr.privacy.statement import PrivacyStatement
+from dplr.problem.plan import Plan
 
 PARTITION, PUBLIC = "partition", "public"
 METHODS = (PARTITION, PUBLIC)
@@ -32,7 +32,7 @@ class SearchPlan:
     sizes : public number of rows of each part, the last one too; a reference, or None, where it is private.
     """
 
-    planned: tuple[ReleasePlan, ...]
+    planned: tuple[Plan, ...]
     statement: PrivacyStatement
     naive: tuple[float, float]
     sizes: tuple[int | None, ...]
@@ -98,7 +98,7 @@ def plan_partition(facts: Sequence[PublicFacts], eps: float, seeded: bool) -> Se
     return SearchPlan(planned, statement, naive, sizes)
 
 
-def _planned(facts: Sequence[PublicFacts], eps: float) -> tuple[ReleasePlan, ...]:
+def _planned(facts: Sequence[PublicFacts], eps: float) -> tuple[Plan, ...]:
     """The plan of each candidate; a candidate that has none is named."""
     planned = []
     for place, candidate in enumerate(facts):

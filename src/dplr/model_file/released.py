@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from dplr._kit.validation import describe
 from dplr.fitting.ranges import BLOCKS
+from dplr.fitting.run import History
 from dplr.mechanisms import SHORTHANDS
 from dplr.model_file.readers import anything, array, list_of, table, text
 from dplr.model_file.strict_json import refuse
 from dplr.privacy.statement import PrivacyStatement, Release
-from dplr.problem.fit import History
 
 Part = Mapping[str, NDArray[np.float64]]
 

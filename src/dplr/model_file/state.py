@@ -19,7 +19,7 @@ from dplr.fitting.one_vs_rest import is_several
 from dplr.fitting.options import limits_of
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.ranges import columns_of, intervals
-from dplr.fitting.release import Record, clipped
+from dplr.fitting.run import Release, clipped
 from dplr.mechanisms.protocol import Mechanism, chosen_columns
 from dplr.model_file.bounds import (
     plain_labels,
@@ -148,7 +148,7 @@ def _plain_classes(classes: Any) -> Any:
 
 def values_of(fitted: Any) -> dict[str, Any]:
     """Everything of a fitted estimator that a model file holds."""
-    record: Record = fitted._record
+    record: Release = fitted._record
     problem, layout = record.plan.problem, record.prep.layout
     own = isinstance(fitted.bounds, Bounds) and fitted.curves is None
     bounds = codebook_of(fitted.bounds) if own else record.bounds
@@ -231,11 +231,11 @@ def estimator_of(value: Any) -> Any:
     if numbers:
         prep = prep.narrowed(*intervals(numbers, statement.released, problem, columns_of(prep)))
     else:
-        prep = clipped(prep, mechanism, plan, parts)
+        prep = clipped(prep, plan, parts)
         check_clipped(prep, statement)
     link = check_link(values.get("link", LOGIT), fitted, mechanism, plan)
-    record = Record(mechanism, plan, prep, parts, numbers, values["bounds"], features, link)
-    fitted._adopt(record, statement, histories)
+    facts = values["bounds"], features, link
+    fitted._adopt(Release(plan, statement, prep, parts, numbers, *facts, histories=histories))
     if "evaluation" in values:
         fitted.evaluation_ = evaluation_of(values["evaluation"], fitted, statement)
     return fitted

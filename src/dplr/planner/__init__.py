@@ -15,8 +15,8 @@ from dplr._kit.validation import check_eps, check_flag, sentence
 from dplr.fitting.data import ClassWeight
 from dplr.fitting.facts import public_facts, takes_facts
 from dplr.fitting.options import PlanKeywords, documented, takes
-from dplr.fitting.outlook import warn_of_noise
 from dplr.fitting.planning import check_promise
+from dplr.fitting.run import warn_of_noise
 from dplr.planner.assumptions import Assumptions, check_assumptions
 from dplr.planner.curve import Curve
 from dplr.planner.points import Point, Width
@@ -106,7 +106,7 @@ def plan(
     public = public_facts(n_rows=n_rows, delta=delta, class_weight=class_weight, **facts)
     level = check_eps(eps)
     check_promise([level], public)
-    planned = public.planned(level).whole
+    planned = public.planned(level)
     warn_of_noise([planned.outlook])
     return planned
 

@@ -14,13 +14,13 @@ from functools import cached_property
 from dplr._kit.warnings import UtilityWarning, warn
 from dplr.bounds.columns import Numeric
 from dplr.fitting.aims import COEFFICIENTS
-from dplr.fitting.one_vs_rest import ReleasePlan
 from dplr.fitting.planning import PublicFacts
 from dplr.mechanisms.protocol import chosen_columns
 from dplr.planner.assumptions import Assumptions
 from dplr.planner.laws import NARROW
 from dplr.planner.points import LEVEL, Width, all_silent, announced, listed, warning_of
 from dplr.planner.simulation import simulator
+from dplr.problem.plan import Plan
 from dplr.summary.columns import choose
 
 BASIS = "This is simulated from the bounds and other public facts: no row was read."
@@ -52,7 +52,7 @@ class Preview:
 
     facts: PublicFacts
     eps: float
-    planned: ReleasePlan
+    planned: Plan
 
     @cached_property
     def lines(self) -> tuple[Width, ...]:
@@ -136,7 +136,7 @@ def _lines(names: list[str]) -> str:
     return f"the {'line' if len(names) == 1 else 'lines'} of {listed(names)}"
 
 
-def preview(facts: PublicFacts, eps: float, planned: ReleasePlan | None = None) -> Preview | None:
+def preview(facts: PublicFacts, eps: float, planned: Plan | None = None) -> Preview | None:
     """The preview of a fit with these facts; previews of the last ones are kept.
 
     None where the release has no intervals, and where public facts do not tell: without a number of rows, with a
@@ -166,7 +166,7 @@ def preview(facts: PublicFacts, eps: float, planned: ReleasePlan | None = None) 
     )
     if key not in _LAST:
         planned = facts.planned(eps) if planned is None else planned
-        if planned.mechanism.lacks_intervals(planned.plan):
+        if planned.mechanism.lacks_intervals(planned.model):
             return None
         while len(_LAST) >= _KEPT:
             _LAST.pop(next(iter(_LAST)), None)
@@ -174,7 +174,7 @@ def preview(facts: PublicFacts, eps: float, planned: ReleasePlan | None = None) 
     return _LAST[key]
 
 
-def warn_of_silence(facts: PublicFacts, planned: Mapping[float, ReleasePlan]) -> None:
+def warn_of_silence(facts: PublicFacts, planned: Mapping[float, Plan]) -> None:
     """Warn where lines of the table may say nothing, of the smallest eps, before anything is reserved."""
     if facts.aim == COEFFICIENTS:
         eps = min(planned)

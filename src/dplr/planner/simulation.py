@@ -22,7 +22,7 @@ from dplr.bounds import Bounds
 from dplr.bounds.declared import codebook_of, coded_bounds, with_numbers
 from dplr.fitting.data import declared_unit, read
 from dplr.fitting.planning import PublicFacts
-from dplr.fitting.release import FitInput, FittedRelease, release
+from dplr.fitting.run import FitInput, Release, release
 from dplr.ledger.budget import NullLedger
 from dplr.mechanisms import FunctionalMechanism
 from dplr.mechanisms.protocol import MechanismLike, chosen_columns
@@ -189,15 +189,14 @@ class Simulator:
             self._tables[number, rows] = self.population.table(number, rows, _SCORED)
         return self._tables[number, rows]
 
-    def _widths(self, done: FittedRelease, level: float) -> list[NDArray[np.float64]]:
+    def _widths(self, done: Release, level: float) -> list[NDArray[np.float64]]:
         """Widths of the intervals of each model, by the place of the coefficient; infinite where it cannot say.
 
         A line that says hardly more than the bound of its effect counts as one that cannot.
         """
-        record = done.record
-        readings, kept = readings_of(record, done.coefs), chosen_columns(record.mechanism)
+        readings, kept = readings_of(done, done.coefs), chosen_columns(done.mechanism)
         labels = [str(label) for label in range(len(readings))]
-        chosen, equations = equations_of(record, readings, self.names, labels, kept)
+        chosen, equations = equations_of(done, readings, self.names, labels, kept)
         every = []
         for equation in equations:
             low, high = ends_of(equation, level, False, None).T
@@ -222,7 +221,7 @@ class Simulator:
             self._references[number, rows] = reference
         return self._references[number, rows]
 
-    def _result(self, fits: Sequence[FittedRelease], number: int, rows: int) -> TableResult:
+    def _result(self, fits: Sequence[Release], number: int, rows: int) -> TableResult:
         _, (test_rows, targets) = self._table(number, rows)
         coefs = self._identified(np.array([in_units(done)[0] for done in fits], np.float64))
         away = coefs - self._reference(number, rows).coef
@@ -230,9 +229,9 @@ class Simulator:
         error = float(np.mean([self._error(self._predicted(done, test_rows), targets) for done in fits]))
         return TableResult(error, noise.mean(axis=0), (away**2).mean(axis=(0, 1)))
 
-    def _predicted(self, done: FittedRelease, X: NDArray[np.float64]) -> NDArray[Any]:
+    def _predicted(self, done: Release, X: NDArray[np.float64]) -> NDArray[Any]:
         """Numbers, or positions of labels, as the fitted estimator predicts them."""
-        prep, (coef, intercept) = done.record.prep, in_units(done)
+        prep, (coef, intercept) = done.prep, in_units(done)
         with quiet():
             rows = prep.counted(X if prep.layout is None or prep.layout.plain else predictors(X, prep.layout))
         if len(coef) > 1:
@@ -257,7 +256,7 @@ class Simulator:
 
     def _fit(
         self, X: Any, y: Any, mechanism: MechanismLike, levels: Sequence[float], delta: float, number: int, **plain: Any
-    ) -> list[FittedRelease]:
+    ) -> list[Release]:
         """Fits with noise from a seed: simulated rows need no protection, and no promise is made."""
         unit, bounds = self.facts.unit, self._bounds
         ids = None if unit.person is None else np.arange(len(y))
@@ -282,9 +281,9 @@ class Simulator:
             return release(FitInput(data, facts), plans, NullLedger(), source, silent)
 
 
-def in_units(done: FittedRelease) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def in_units(done: Release) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Coefficients (models, columns) and intercepts of a release in the user's units."""
-    models = [done.record.prep.to_user_units(coef) for coef in done.models]
+    models = [done.prep.to_user_units(coef) for coef in done.models]
     return np.array([coef for coef, _ in models]), np.array([intercept for _, intercept in models])
 
 

@@ -165,22 +165,22 @@ def _points(
 def _plans_of_intervals(measure: Measure, levels: Sequence[float], count: int) -> list[tuple[Any, list[ReleasePlan]]]:
     """The mechanism of each eps with its plan; refused where it has no intervals."""
     plans, auto = [measure.planned(eps, count) for eps in levels], measure.facts.mechanism == AUTO
-    return [(plan.mechanism, [(eps, plan.whole, auto)]) for eps, plan in zip(levels, plans, strict=True)]
+    return [(plan.mechanism, [(eps, plan, auto)]) for eps, plan in zip(levels, plans, strict=True)]
 
 
 def _plans(facts: PublicFacts, levels: Sequence[float]) -> Iterable[tuple[Any, list[ReleasePlan]]]:
     """Each mechanism with its plans, and whether `"auto"` takes it; what has no plan is left out."""
     if facts.mechanism != AUTO:
-        yield facts.mechanism, [(eps, facts.planned(eps).whole, False) for eps in levels]
+        yield facts.mechanism, [(eps, facts.planned(eps), False) for eps in levels]
         return
-    defaults = {eps: facts.planned(eps).whole.statement.mechanism for eps in levels}
+    defaults = {eps: facts.planned(eps).statement.mechanism for eps in levels}
     for name, about in SHORTHANDS.items():
         if not about.private:
             continue
         variant, planned = replace(facts, mechanism=name), []
         for eps in levels:
             try:
-                planned.append((eps, variant.planned(eps).whole, defaults[eps] == name))
+                planned.append((eps, variant.planned(eps), defaults[eps] == name))
             except ValueError:  # what it cannot promise, or a loss that it does not have
                 continue
         if planned:

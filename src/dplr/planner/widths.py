@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.validation import capital, sentence
-from dplr.fitting.one_vs_rest import ReleasePlan
 from dplr.fitting.planning import PublicFacts
 from dplr.mechanisms.protocol import chosen_columns
 from dplr.planner.assumptions import Assumptions
@@ -17,6 +16,7 @@ from dplr.planner.merging import merging
 from dplr.planner.points import LEVEL, Width, silent_of
 from dplr.planner.population import MadeUp
 from dplr.planner.simulation import Simulator, simulator
+from dplr.problem.plan import Plan
 from dplr.summary.columns import Chosen, choose
 
 Widths = tuple[Width, ...]
@@ -79,10 +79,10 @@ class Measure:
         coarser = Measure.of(simulator(facts, assume)).at(eps, n_rows)
         return tuple(coef for coef in coarser if coef.name in names)
 
-    def planned(self, eps: float, n_rows: int) -> ReleasePlan:
+    def planned(self, eps: float, n_rows: int) -> Plan:
         """The plan here; refused where its mechanism has no intervals."""
         planned = replace(self.facts, n_rows=n_rows).planned(eps)
-        lacking = planned.mechanism.lacks_intervals(planned.plan)
+        lacking = planned.mechanism.lacks_intervals(planned.model)
         if lacking:
             name = planned.mechanism.about.name
             rule = "must release what confidence intervals need"
@@ -90,7 +90,7 @@ class Measure:
             raise ValueError(sentence("mechanism", rule, name, remedy))
         return planned
 
-    def _selection(self, planned: ReleasePlan) -> Chosen:
+    def _selection(self, planned: Plan) -> Chosen:
         kept = chosen_columns(planned.mechanism)
         return choose(self.simulated.names, self.facts.layout, self.facts.fit_intercept, kept)
 

@@ -14,9 +14,9 @@ from dplr._kit.validation import check_choice, sentence
 from dplr.bounds.columns import Pair
 from dplr.bounds.declared import Bounds
 from dplr.bounds.scaling import Prep
+from dplr.fitting.run import History
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.statement import PrivacyStatement, delta_words
-from dplr.problem.fit import History
 
 _JOINERS = "\u200c\u200d"  # invisible, and part of how some scripts and many emoji are written
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dplr._kit import markup
 from dplr._kit.validation import sentence
 from dplr.privacy.statement import PrivacyStatement, Release, alarms
-from dplr.problem.outlook import Outlook
+from dplr.problem.outlook import Outlook, outlook_of
 from dplr.problem.problem import Problem
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ class Settings(ABC):
         """A label and a text."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Plan:
     """The plan of a mechanism, fixed before any row is read: the result of `dplr.plan`.
 
@@ -49,9 +51,12 @@ class Plan:
     settings : object or None, default=None
         The settings of the algorithm: `ridge` and `tolerance` of mechanisms that minimise the regularised objective
         itself; `steps`, `learning_rate` and `clip` of noisy gradient descent; None for other mechanisms.
-    outlook : object or None, default=None
-        With `ratio`, the noise in a prediction beside what columns usually explain, and `drowned`, whether the model
-        will probably be no better than none; None where public facts do not tell.
+    classes : tuple, default=()
+        The labels with a model each, of more than two; () for one model.
+    first : object or None, default=None
+        The private ranges that are released before the models; None for none.
+    each : Plan or None, default=None
+        The plan of every model, where this one is about more: about several models, or about ranges too.
 
     Privacy
     -------
@@ -76,8 +81,34 @@ class Plan:
     problem: Problem
     statement: PrivacyStatement
     settings: Any = None  # a Settings value of the mechanism, which knows its type
-    classes: tuple[Any, ...] = ()  # whose models one release serves
-    outlook: Outlook | None = None
+    classes: tuple[Any, ...] = ()
+    first: Any = None  # a value of fitting.ranges
+    each: Plan | None = None
+
+    @property
+    def model(self) -> Plan:
+        """The plan of every model, which its mechanism runs; this one where it is about one model alone."""
+        return self.each or self
+
+    @cached_property
+    def outlook(self) -> Outlook | None:
+        """The expected effect of noise: `ratio`, the noise in a prediction beside what columns usually explain, and
+        `drowned`, whether the model will probably be no better than none; None where public facts do not tell.
+        """
+        return self.outlook_at(self.statement.eps)
+
+    def outlook_at(self, eps: float) -> Outlook | None:
+        """The outlook of a release at this cost, of which the models may have a share. Private."""
+        if math.isinf(eps) or self.mechanism is None:
+            return None
+        return outlook_of(self.problem, self.mechanism.gradient_noise(self.model), eps)
+
+    def stating(self, **facts: Any) -> Plan:
+        """The plan with these facts in its statements. Private."""
+        if all(getattr(self.statement, name) == fact for name, fact in facts.items()):
+            return self
+        each = None if self.each is None else self.each.stating(**facts)
+        return replace(self, statement=replace(self.statement, **facts), each=each)
 
     @property
     def released(self) -> dict[str, Release]:

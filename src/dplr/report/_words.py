@@ -6,7 +6,6 @@ import math
 from typing import Any, NamedTuple
 
 from dplr.bounds.products import centred
-from dplr.fitting.outlook import expected
 from dplr.mechanisms import SHORTHANDS
 from dplr.plots._effects import Effects
 from dplr.plots._view import Model, printable
@@ -73,7 +72,7 @@ def headline(model: Model, statement: PrivacyStatement) -> str:
 def drowned(est: Any, statement: PrivacyStatement) -> str:
     """That noise probably drowns the model, by public facts; empty where it does not, or nobody can tell."""
     record = getattr(est, "_record", None)
-    outlook = None if record is None else expected(record.mechanism, record.plan, statement.eps)
+    outlook = None if record is None else record.plan.outlook_at(statement.eps)
     return str(outlook) if outlook is not None and outlook.drowned else ""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr.fitting.release import Record
+from dplr.fitting.run import Release
 from dplr.inference.expansion import expanded
 from dplr.inference.reading import Reading
 from dplr.mechanisms.protocol import Tabled
@@ -15,17 +15,17 @@ from dplr.summary.columns import Chosen, choose, effect_unit, narrowed, null_dir
 from dplr.summary.subject import Equation
 
 
-def readings_of(record: Record, coefs: Sequence[NDArray[np.float64]]) -> list[Reading]:
+def readings_of(record: Release, coefs: Sequence[NDArray[np.float64]]) -> list[Reading]:
     """The released equations that a table is made of, at the scaled coefficients of each model."""
     assert isinstance(record.mechanism, Tabled)
     return [expanded(reading) for reading in record.mechanism.readings(record.plan, record.parts, coefs)]
 
 
 def equations_of(
-    record: Record, readings: Sequence[Reading], names: Sequence[str], labels: Sequence[str], kept: Sequence[int] | None
+    done: Release, readings: Sequence[Reading], names: Sequence[str], labels: Sequence[str], kept: Sequence[int] | None
 ) -> tuple[Chosen, list[Equation]]:
     """The coefficients of a table, and the equation of each model; `kept` are the columns that it has, None for all."""
-    prep, mechanism = record.prep, record.mechanism
+    prep, mechanism = done.prep, done.mechanism
     assert isinstance(mechanism, Tabled)
     robust = any(reading.robust for reading in readings)  # which a smaller model would lose
     clustered = any(reading.clustered for reading in readings)
