@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 import dplr
-from dplr.rows.streams.parts import LazyPart, LocalParts
+from dplr.rows.files.part import Part
+from dplr.rows.streams.parts import LocalParts
 
 ROWS = 300
 APART, TOGETHER = np.arange(ROWS), np.zeros(ROWS, int)  # an id for each row; and all rows of one person
@@ -20,7 +21,7 @@ def stream(first, then):
         table = next(readings)
         yield table if columns is None else table[list(columns)]
 
-    return dplr.Stream(LocalParts([LazyPart(read, "a query")], tables[0][:0]))
+    return dplr.Stream(LocalParts([Part(read, "a query")], tables[0][:0]))
 
 
 def score(rows):

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 import dplr
-from dplr.rows.streams.parts import LazyPart, LocalParts
+from dplr.rows.files.part import Part
+from dplr.rows.streams.parts import LocalParts
 
 ROWS = 300
 APART, TOGETHER = np.arange(ROWS), np.zeros(ROWS, int)  # ids of a person for each row; and all rows of one person
@@ -21,7 +22,7 @@ class Source:
 
     def __init__(self, first, then, after, size=100):
         self.first, self.then, self.after, self.size, self.readings = first, then, after, size, 0
-        self.parts = LocalParts([LazyPart(self.read, "a query")], table(APART)[:0])
+        self.parts = LocalParts([Part(self.read, "a query")], table(APART)[:0])
 
     def read(self, columns):
         ids = self.first if self.readings < self.after else self.then

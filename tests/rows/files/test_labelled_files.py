@@ -4,7 +4,6 @@ import datetime
 import os
 import subprocess
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -62,8 +61,8 @@ def path(request, tmp_path):
 
 
 def table(path, kinds, form=None, **options):
-    (part,) = labelled_parts(str(path), kinds, form or Format())
-    return pa.Table.from_batches(list(replace(part, **options).batches())).to_pydict()
+    (part,) = labelled_parts(str(path), kinds, form or Format(), **options)
+    return pa.Table.from_batches(list(part.batches())).to_pydict()
 
 
 def test_columns_are_codes_or_labels_as_the_bounds_say(path):
@@ -164,8 +163,8 @@ def test_a_file_that_is_cut_off_is_refused(path):
 
 
 def test_a_file_that_changes_is_refused(path):
-    (part,) = labelled_parts(str(path), {"age": NUMBER}, Format())
-    started = replace(part, batch_rows=3).batches()
+    (part,) = labelled_parts(str(path), {"age": NUMBER}, Format(), 3)
+    started = part.batches()
     next(started)
     os.utime(path, ns=(0, 1))
     for again in (started, part.batches()):

@@ -10,9 +10,9 @@ import pytest
 
 from dplr.rows import spill
 from dplr.rows.files import csv
-from dplr.rows.files.csv import CsvPart, csv_parts
+from dplr.rows.files.csv import CsvFile, csv_parts
 from dplr.rows.files.kinds import AS_WRITTEN, NUMBER, Format
-from dplr.rows.files.part import CachedPart
+from dplr.rows.files.part import Part, Spool
 
 KINDS = {"age": NUMBER, "job": AS_WRITTEN, "old": NUMBER}
 ROWS = 3000
@@ -29,13 +29,13 @@ def path(tmp_path):
 @pytest.fixture
 def reads(monkeypatch):
     """How often a file is read."""
-    seen, read = [], CsvPart.batches
+    seen, read = [], CsvFile.read
 
-    def counted(part):
-        seen.append(part.name)
-        return read(part)
+    def counted(file, columns):
+        seen.append(file.path)
+        return read(file, columns)
 
-    monkeypatch.setattr(CsvPart, "batches", counted)
+    monkeypatch.setattr(CsvFile, "read", counted)
     return seen
 
 
@@ -44,17 +44,19 @@ def part_of(path):
     return part
 
 
+def spooled(path, folder):
+    return Part(Spool(part_of(path), str(folder)).batches, path)
+
+
 def rows_of(part):
     return pa.Table.from_batches(part.batches()).to_pylist()
 
 
 def test_the_text_is_read_once_and_the_rows_are_those_of_the_file(path, tmp_path, reads):
-    part = CachedPart(part_of(path), str(tmp_path))
+    part = spooled(path, tmp_path)
     want = rows_of(part_of(path))
     reads.clear()
-    assert part.rows is None
     assert rows_of(part.chosen(["old"])) == [{"old": row["old"]} for row in want]
-    assert part.rows == ROWS
     os.remove(path)
     assert rows_of(part) == rows_of(part.chosen(["age", "job", "old"])) == want
     assert list(rows_of(part.chosen(["job", "age"]))[0]) == ["job", "age"]
@@ -75,21 +77,22 @@ def test_without_room_the_file_is_read_again(path, tmp_path, reads, full, monkey
             raise OSError(28, "No space left on device")
 
         monkeypatch.setattr(pa.ipc, "new_stream", stop)
-    part = CachedPart(part_of(path), folder)
+    part = spooled(path, folder)
     assert rows_of(part) == rows_of(part) == rows_of(part_of(path))
-    assert (part.rows, len(reads)) == (None, 3)
+    assert len(reads) == 3
 
 
 LIMITED = """
 import resource, signal, sys
 from dplr.rows.files.csv import csv_parts
 from dplr.rows.files.kinds import AS_WRITTEN, NUMBER, Format
-from dplr.rows.files.part import CachedPart
+from dplr.rows.files.part import Part, Spool
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
 (part,) = csv_parts(sys.argv[1], {"age": NUMBER, "job": AS_WRITTEN, "old": NUMBER}, Format(), 4096)
-part = CachedPart(part, sys.argv[2])
-print([sum(batch.num_rows for batch in part.batches()) for _ in range(2)], part.rows)
+spool = Spool(part, sys.argv[2])
+part = Part(spool.batches, "rows")
+print([sum(batch.num_rows for batch in part.batches()) for _ in range(2)], spool._has_room)
 """
 
 
@@ -98,21 +101,21 @@ def test_a_disk_that_is_full_ends_no_read(path, tmp_path):
     """Also where the last bytes wait in a buffer when the file is closed."""
     done = subprocess.run([sys.executable, "-c", LIMITED, path, str(tmp_path)], capture_output=True, text=True,
                           env={**os.environ, "PYTHONPATH": ":".join(sys.path)}, check=False)  # fmt: skip
-    assert done.stdout == f"[{ROWS}, {ROWS}] None\n", done.stderr
+    assert done.stdout == f"[{ROWS}, {ROWS}] False\n", done.stderr
 
 
 def test_a_file_that_is_refused_is_refused_again(path, tmp_path):
     with open(path, "a") as file:
         file.write("x,a,true\n")
-    part = CachedPart(part_of(path), str(tmp_path))
+    part = spooled(path, tmp_path)
     for _ in range(2):
         with pytest.raises(ValueError, match=r"column 'age' of .* must hold numbers; 1 of 3001 fields"):
             rows_of(part.chosen(["job"]))
-    assert part.rows is None
+    assert part.read.__self__._data is None
 
 
 def test_a_file_that_changes_before_it_is_read_is_refused(path, tmp_path):
-    part = CachedPart(part_of(path), str(tmp_path))
+    part = spooled(path, tmp_path)
     with open(path, "a") as file:
         file.write("1,a,true\n")
     with pytest.raises(ValueError, match="must stay as it is"):

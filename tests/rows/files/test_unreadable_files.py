@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 import dplr
 from dplr.cli import main
-from dplr.rows.streams.parts import Unreadable
+from dplr.rows.files.part import Unreadable
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")

@@ -8,14 +8,14 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
 from dplr._core import scan_rows
 from dplr._kit.warnings import DataWarning, warn
 from dplr.rows.files.kinds import BEGINNING, CSV, DECIMALS, Format, Kind, codec_of, kind_of
-from dplr.rows.files.part import BATCH_ROWS, DeclaredPart, Stamp, binary, check_columns
+from dplr.rows.files.part import BATCH_ROWS, Part, Stamp, binary, check_columns
 
 BLOCK_BYTES = 1 << 21
 _TEXT_BYTES = 1 << 16  # that are decompressed at a time
@@ -51,17 +51,22 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True)
-class CsvPart(DeclaredPart):
-    """A CSV file; `block_bytes` are read at a time, and a longer row as a whole."""
+class CsvFile:
+    """A CSV file, and what its columns are; `block_bytes` are read at a time, and a longer row as a whole."""
 
+    path: str  # as it was given, for messages
+    stamp: Stamp
     header: Header
-    block_bytes: int = BLOCK_BYTES
+    kinds: Mapping[str, Kind]
+    form: Format
+    block_bytes: int
 
-    def batches(self) -> Iterator[Any]:
+    def read(self, columns: list[str] | None) -> Iterator[Any]:
         """Record batches. A fault of a row or a field is raised once all rows were counted."""
-        fields = Fields(self)
-        opened = self.stamp.opened(self.name, self.header.stamped)
-        with opened as file, _explained(self.name), text_of(file, self.name) as text:
+        kinds = self.kinds if columns is None else {name: self.kinds[name] for name in columns}
+        fields = Fields(self.path, self.header.names, kinds, self.form)
+        opened = self.stamp.opened(self.path, self.header.stamped)
+        with opened as file, _explained(self.path), text_of(file, self.path) as text:
             text.read(self.header.size)
             for block in self._blocks(text):
                 table = fields.of(block)
@@ -79,7 +84,7 @@ class CsvPart(DeclaredPart):
         ends inside a field, and that is refused; below any other row all is read as it would be without that row. What
         was read of the rows above a refused one is never released: sums end before noise is drawn.
         """
-        path, form, delimiter = self.name, self.form, ord(self.form.delimiter)
+        path, form, delimiter = self.path, self.form, ord(self.form.delimiter)
         state, row, fault = scan_rows(self.header.text, 0, _START, delimiter)
         if fault >= 0 or state == _QUOTED:
             raise _stray(path, 0, self.header.text[: max(row, 0)])
@@ -107,7 +112,7 @@ class CsvPart(DeclaredPart):
                 raise ValueError(f"`{path}` {rule}. Is a quote in it never closed?")
 
 
-def csv_parts(path: str, kinds: Mapping[str, Kind], form: Format, block_bytes: int = BLOCK_BYTES) -> list[CsvPart]:
+def csv_parts(path: str, kinds: Mapping[str, Kind], form: Format, block_bytes: int = BLOCK_BYTES) -> list[Part]:
     """The one part of a file; ValueError where it is not text, or a column is missing or occurs twice."""
     header = header_of(path, form)
     check_columns(path, header.names, kinds)
@@ -115,7 +120,7 @@ def csv_parts(path: str, kinds: Mapping[str, Kind], form: Format, block_bytes: i
         raise _damaged(path)  # an empty line is a row where there is one column
     with binary(path) as file:
         stamp = Stamp.of(path, header.stamped(file))
-    return [CsvPart(path, stamp, dict(kinds), form, None, header, block_bytes)]
+    return [Part(CsvFile(path, stamp, header, kinds, form, block_bytes).read, path, lasts=True)]
 
 
 @contextlib.contextmanager
@@ -247,8 +252,8 @@ def _stray(path: str, lines: int, above: bytes) -> ValueError:
 class Fields:
     """The fields of a file as numbers and text, and counts of faulty ones; nothing is raised before the last block."""
 
-    def __init__(self, part: CsvPart) -> None:
-        self._path, self._names, self._kinds, self._form = part.name, part.header.names, part.kinds, part.form
+    def __init__(self, path: str, names: Sequence[str], kinds: Mapping[str, Kind], form: Format) -> None:
+        self._path, self._names, self._kinds, self._form = path, names, kinds, form
         self._rows = self._ragged = 0
         self._first_ragged: Any = None
         self._bad: dict[str, tuple[int, int]] = {}  # column -> how many fields are no numbers, and the first's row

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from dplr._kit.extras import optional_library
 from dplr.rows.files.kinds import SPSS, STATA, Format, Kind, file_kind
-from dplr.rows.files.part import DeclaredPart, Stamp, batch_size, binary, check_columns
+from dplr.rows.files.part import Part, Stamp, batch_size, binary, check_columns
 
 _BATCH_ROWS = 1 << 15
 _TAG = b"<stata_dta>"
@@ -88,35 +88,39 @@ class Dictionary:
 
 
 @dataclass(frozen=True, slots=True)
-class LabelledPart(DeclaredPart):
-    """A file of SPSS or Stata, and what its dictionary says; a batch has at most `batch_rows` rows."""
+class LabelledFile:
+    """A file of SPSS or Stata, what its columns are, and its dictionary; a batch has at most `batch_rows` rows."""
 
-    variables: dict[str, Variable]
-    batch_rows: int = _BATCH_ROWS
+    path: str  # as it was given, for messages
+    stamp: Stamp
+    kinds: Mapping[str, Kind]
+    form: Format
+    dictionary: Dictionary
+    batch_rows: int
 
-    def batches(self) -> Iterator[Any]:
+    def read(self, columns: list[str] | None) -> Iterator[Any]:
         import pyarrow as pa
 
-        names, rows = list(self.kinds), 0
+        names, rows, expected = columns or list(self.kinds), 0, self.dictionary.rows
         most = batch_size(self.batch_rows, len(names))
-        with self.stamp.opened(self.name, _stamped):
+        with self.stamp.opened(self.path, _stamped):
             while True:
                 chosen = {"usecols": names, "row_offset": rows, "row_limit": most}
-                data, _ = _library(self.name, self.stamp.place, self.form, **chosen)
+                data, _ = _library(self.path, self.stamp.place, self.form, **chosen)
                 count = len(data[names[0]])
                 rows += count
                 yield pa.RecordBatch.from_arrays([self._column(list(data[name]), name) for name in names], names)
-                if count < most or rows == self.rows:
+                if count < most or rows == expected:
                     break
-        if self.rows not in (None, rows):
-            rule = f"must be a whole file; it has {rows} rows, and its dictionary says {self.rows}"
-            raise ValueError(f"`{self.name}` {rule}. Write it anew.")
+        if expected not in (None, rows):
+            rule = f"must be a whole file; it has {rows} rows, and its dictionary says {expected}"
+            raise ValueError(f"`{self.path}` {rule}. Write it anew.")
 
     def _column(self, values: Sequence[Any], name: str) -> Any:
         """Text or float64; null where a value is missing."""
         import pyarrow as pa
 
-        kind, variable, spellings = self.kinds[name], self.variables[name], self.form.spellings
+        kind, variable, spellings = self.kinds[name], self.dictionary.variables[name], self.form.spellings
         if not kind.text:
             gaps = {float(spelling) for spelling in spellings if _is_number(spelling)}
             present = [None if value in gaps else value for value in values] if gaps else values
@@ -127,7 +131,7 @@ class LabelledPart(DeclaredPart):
         return pa.array([texts[value] for value in values], pa.string())
 
 
-def labelled_parts(path: str, kinds: Mapping[str, Kind], form: Format) -> list[LabelledPart]:
+def labelled_parts(path: str, kinds: Mapping[str, Kind], form: Format, batch_rows: int = _BATCH_ROWS) -> list[Part]:
     """The one part of a file of SPSS or Stata.
 
     ValueError where it is damaged, a column is missing, or holds text or dates where the bounds declare numbers.
@@ -140,9 +144,10 @@ def labelled_parts(path: str, kinds: Mapping[str, Kind], form: Format) -> list[L
             got = "dates" if variable.date else "text"
             remedy = "Declare its levels in the bounds, or write it as a number."
             raise ValueError(f"column {name!r} of `{path}` must hold numbers; its dictionary says {got}. {remedy}")
-    with binary(path) as file:
-        stamp = Stamp.of(path, _stamped(file))
-    return [LabelledPart(path, stamp, dict(kinds), form, dictionary.rows, dictionary.variables)]
+    with binary(path) as opened:
+        stamp = Stamp.of(path, _stamped(opened))
+    file = LabelledFile(path, stamp, kinds, form, dictionary, batch_rows)
+    return [Part(file.read, path, dictionary.rows, lasts=True)]
 
 
 def dictionary_of(path: str, form: Format) -> Dictionary:

@@ -3,54 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from dplr.rows.files.kinds import PARQUET, file_kind
-from dplr.rows.files.part import BATCH_ROWS, Stamp, batch_size, check_columns
+from dplr.rows.files.part import BATCH_ROWS, Part, Stamp, batch_size, check_columns
 
 PART_ROWS = 1 << 20
 _BUFFER = 1 << 18  # bytes of a column read at a time: without it a whole row group is held
 _TAIL = 8  # bytes: the length of the footer, then the magic
-
-
-@dataclass(frozen=True, slots=True)
-class ParquetPart:
-    """Consecutive row groups of one file, and the columns to read from them; no file is open.
-
-    Attributes
-    ----------
-    name : the path as it was given, for messages.
-    rows : how many there are, by the footer.
-    batch_rows : the most rows of a batch.
-    """
-
-    name: str
-    stamp: Stamp
-    groups: tuple[int, ...]
-    columns: tuple[str, ...]
-    rows: int
-    batch_rows: int = BATCH_ROWS
-
-    def chosen(self, columns: Sequence[str]) -> ParquetPart:
-        return replace(self, columns=tuple(columns))
-
-    def batches(self) -> Iterator[Any]:
-        """Record batches; ValueError where the file is not what it was, or is damaged."""
-        import pyarrow as pa
-
-        rows, names, size = 0, list(self.columns), batch_size(self.batch_rows, len(self.columns))
-        with _whole(self.name), self.stamp.opened(self.name, _footer, pa.OSFile) as file:
-            for batch in _reader(file).iter_batches(
-                size, row_groups=list(self.groups), columns=names, use_threads=False
-            ):
-                rows += batch.num_rows
-                yield pa.RecordBatch.from_arrays([batch.column(name) for name in names], names)
-        if rows != self.rows:
-            rule = f"must be a whole Parquet file; row groups {list(self.groups)} have {rows} rows"
-            raise ValueError(f"`{self.name}` {rule}, and its footer says {self.rows}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +40,7 @@ def footer_of(path: str, columns: Sequence[str] = ()) -> Footer:
 
 def parquet_parts(
     path: str, columns: Sequence[str], part_rows: int = PART_ROWS, batch_rows: int = BATCH_ROWS
-) -> list[ParquetPart]:
+) -> list[Part]:
     """Parts of a file, in its order: as many row groups as have `part_rows` rows in all, at least one, never a piece.
 
     ValueError where the file is not a whole Parquet file, or a column is missing or occurs twice.
@@ -87,7 +51,24 @@ def parquet_parts(
             runs[-1] = runs[-1][0] + count, [*runs[-1][1], group]
         elif count:
             runs.append((count, [group]))
-    return [ParquetPart(path, footer.stamp, tuple(groups), tuple(columns), rows, batch_rows) for rows, groups in runs]
+    reads = [functools.partial(_batches, path, footer.stamp, groups, rows, batch_rows) for rows, groups in runs]
+    return [Part(read, path, rows, tuple(columns), True) for read, (rows, _) in zip(reads, runs, strict=True)]
+
+
+def _batches(
+    path: str, stamp: Stamp, groups: list[int], expected: int, batch_rows: int, names: list[str]
+) -> Iterator[Any]:
+    """Record batches of some row groups; ValueError where the file is not what it was, or is damaged."""
+    import pyarrow as pa
+
+    rows, size = 0, batch_size(batch_rows, len(names))
+    with _whole(path), stamp.opened(path, _footer, pa.OSFile) as file:
+        for batch in _reader(file).iter_batches(size, row_groups=groups, columns=names, use_threads=False):
+            rows += batch.num_rows
+            yield pa.RecordBatch.from_arrays([batch.column(name) for name in names], names)
+    if rows != expected:
+        rule = f"must be a whole Parquet file; row groups {groups} have {rows} rows"
+        raise ValueError(f"`{path}` {rule}, and its footer says {expected}.")
 
 
 def footer_bytes(path: str) -> bytes:

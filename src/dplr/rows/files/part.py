@@ -1,22 +1,21 @@
-"""A file as rows that can be read again: they stay what they were, whether the file or a copy of its rows is read."""
+"""Parts: rows that can be read again, of a file or whatever else; and how those of a file stay what they were."""
 
 from __future__ import annotations
 
 import contextlib
-import copy
 import difflib
 import hashlib
 import os
 import sys
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dplr.rows.files.kinds import Format, Kind
+from dplr._kit.validation import sentence
+from dplr.rows.files.kinds import Kind
 from dplr.rows.spill import Spill
 
 BATCH_ROWS = 1 << 17
@@ -25,6 +24,55 @@ _BLOCK = 1 << 13  # rows that are summed together: a batch is a whole number of 
 _DELIMITERS = (";", "\t", "|", ",")
 _LONGEST_NAME = 60  # characters of it in a message: a damaged file has a header of any length
 _REMEDY = "Wait until nothing writes to it, and start again."
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some of the rows. Picklable where its function is: it is opened where it is read.
+
+    Attributes
+    ----------
+    read : columns, None for all -> tables in memory, of any library, or record batches of Arrow: every row once, in one
+        order, anew for every pass.
+    name : of the rows in errors; it holds no value of any row.
+    rows : number of rows; None where it is not known without reading them.
+    columns : those that are read; None for all.
+    lasts : whether reading again gives the same rows, or is refused; a query may read other rows next time.
+    """
+
+    read: Callable[[list[str] | None], Iterator[Any]]
+    name: str
+    rows: int | None = None
+    columns: tuple[str, ...] | None = None
+    lasts: bool = False
+
+    def chosen(self, columns: Sequence[str]) -> Part:
+        """These rows with these columns alone."""
+        return replace(self, columns=tuple(dict.fromkeys(columns)))
+
+    def batches(self) -> Iterator[Any]:
+        with explained(self.name):
+            yield from self.read(None if self.columns is None else list(self.columns))
+
+
+class Unreadable(ValueError):
+    """Rows that the library which reads them could not read. What it says is the cause: it may quote a value."""
+
+
+@contextlib.contextmanager
+def explained(name: str) -> Iterator[None]:
+    """Errors of other libraries as a sentence; those of this package, of the system and of memory as they are."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:
+        foreign = type(error).__module__.partition(".")[0] not in ("builtins", "dplr")
+        if not foreign and not (isinstance(error, OSError) and error.errno is None):
+            raise
+        rule = "must be rows that can be read in every pass, as its schema declares them"
+        remedy = "Read it with its own library to see which row or file is at fault, and write it anew."
+        raise Unreadable(sentence("X", rule, f"{name} with a {type(error).__name__}", remedy)) from error
 
 
 class FileChanged(ValueError):
@@ -99,34 +147,6 @@ def _changed(path: str, got: str) -> FileChanged:
     return FileChanged(f"`{path}` was changed while it was read, and must stay as it is{got}. {_REMEDY}")
 
 
-@dataclass(frozen=True, slots=True)
-class DeclaredPart(ABC):
-    """A file whose fields are read as the bounds declare them; no file is open.
-
-    Attributes
-    ----------
-    name : the path as it was given, for messages.
-    stamp : of the file, checked whenever it is read.
-    kinds : of the columns, in the order in which they are read.
-    form : its format, and which texts mean missing values.
-    rows : how many there are; None where the file does not say it.
-    """
-
-    name: str
-    stamp: Stamp
-    kinds: Mapping[str, Kind]
-    form: Format
-    rows: int | None
-
-    def chosen(self, columns: Sequence[str]) -> Self:
-        """The part with these columns alone."""
-        return replace(self, kinds={name: self.kinds[name] for name in columns})
-
-    @abstractmethod
-    def batches(self) -> Iterator[Any]:
-        """Record batches; ValueError where the file is not what it was, or its rows are not what they must be."""
-
-
 def declared_schema(kinds: Mapping[str, Kind]) -> Any:
     """The types of columns of such a file."""
     import pyarrow as pa
@@ -134,64 +154,44 @@ def declared_schema(kinds: Mapping[str, Kind]) -> Any:
     return pa.schema([(name, pa.string() if kind.text else pa.float64()) for name, kind in kinds.items()])
 
 
-class CachedPart:
-    """A file whose rows are written down when they are first read, and read from there afterwards.
+class Spool:
+    """The rows of a file, which are written down when they are first read, and read from there afterwards.
 
     Text and labels are parsed once for any number of passes. Where `folder` has no room for the rows, the file is read
     again and again.
     """
 
-    def __init__(self, part: DeclaredPart, folder: str) -> None:
-        self.name: str = part.name
-        self._part, self._columns, self._spool = part, list(part.kinds), _Spool(folder)
+    def __init__(self, part: Part, folder: str) -> None:
+        self._part, self._folder = part, folder
+        self._data: NDArray[np.uint8] | None = None  # once all rows were written
+        self._has_room = True
 
-    @property
-    def rows(self) -> int | None:
-        """Number of rows; None before they were read."""
-        return self._spool.rows
-
-    def chosen(self, columns: Sequence[str]) -> CachedPart:
-        part = copy.copy(self)
-        part._columns = list(columns)
-        return part
-
-    def batches(self) -> Iterator[Any]:
-        if self._spool.rows is None and not self._spool.has_room:
-            yield from self._part.chosen(self._columns).batches()
+    def batches(self, columns: list[str] | None) -> Iterator[Any]:
+        if self._data is None and not self._has_room:
+            yield from (self._part if columns is None else self._part.chosen(columns)).batches()
         else:
-            for batch in self._spool.read() if self._spool.rows is not None else self._spool.filled(self._part):
-                yield batch.select(self._columns)
+            for batch in self._filled() if self._data is None else self._written():
+                yield batch if columns is None else batch.select(columns)
 
-
-@dataclass
-class _Spool:
-    """The rows of one file, once they were written; shared by all choices of columns."""
-
-    folder: str
-    data: NDArray[np.uint8] | None = None
-    rows: int | None = None
-    has_room: bool = True
-
-    def filled(self, part: DeclaredPart) -> Iterator[Any]:
-        """The batches of the file, each written first. They count once all of them are there."""
+    def _filled(self) -> Iterator[Any]:
+        """The batches of the file, each written first."""
         import pyarrow as pa
 
-        rows, sink = 0, None
+        sink = None
         with contextlib.ExitStack() as opened:
             with self._writing(opened):
-                spill = opened.enter_context(contextlib.closing(Spill(self.folder)))
-            for batch in part.batches():
-                rows += batch.num_rows
-                if self.has_room:
+                spill = opened.enter_context(contextlib.closing(Spill(self._folder)))
+            for batch in self._part.batches():
+                if self._has_room:
                     with self._writing(opened):
                         sink = sink or pa.ipc.new_stream(spill, batch.schema)
                         sink.write_batch(batch)
                 yield batch
-            if self.has_room:
+            if self._has_room:
                 with self._writing(opened):
                     if sink is not None:
                         sink.close()
-                    self.data, self.rows = spill.mapped(), rows
+                    self._data = spill.mapped()
 
     @contextlib.contextmanager
     def _writing(self, opened: contextlib.ExitStack) -> Iterator[None]:
@@ -199,13 +199,13 @@ class _Spool:
         try:
             yield
         except (OSError, ValueError):
-            self.has_room = False
+            self._has_room = False
             opened.close()
 
-    def read(self) -> Iterator[Any]:
+    def _written(self) -> Iterator[Any]:
         import pyarrow as pa
 
-        with pa.ipc.open_stream(pa.BufferReader(pa.py_buffer(self.data))) as reader:
+        with pa.ipc.open_stream(pa.BufferReader(pa.py_buffer(self._data))) as reader:
             yield from reader
 
 

@@ -13,11 +13,11 @@ from dplr._kit.validation import sentence
 from dplr.rows.files.csv import csv_parts
 from dplr.rows.files.kinds import CSV, PARQUET, SPSS, STATA, Format, Kind, file_kind
 from dplr.rows.files.labelled import labelled_parts
-from dplr.rows.files.parquet import ParquetPart, footer_of, parquet_parts
-from dplr.rows.files.part import DeclaredPart, declared_schema
+from dplr.rows.files.parquet import footer_of, parquet_parts
+from dplr.rows.files.part import Part, declared_schema
 
 # Kinds of files whose columns are read as the bounds declare them -> the parts of one.
-_DECLARED: dict[str, Callable[..., Sequence[DeclaredPart]]] = {
+_DECLARED: dict[str, Callable[..., list[Part]]] = {
     CSV: csv_parts,
     SPSS: labelled_parts,
     STATA: labelled_parts,
@@ -49,7 +49,7 @@ def files_of(data: Any) -> list[str]:
 
 def parts_of(
     files: Sequence[str], columns: Sequence[str], kinds: Mapping[str, Kind] | None = None, form: Format | None = None
-) -> tuple[list[ParquetPart | DeclaredPart], Any]:
+) -> tuple[list[Part], Any]:
     """Parts of all files, in their order, and their Arrow schema; `kinds` says what columns hold, except in Parquet."""
     import pyarrow as pa
 

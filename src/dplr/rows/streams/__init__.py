@@ -8,11 +8,11 @@
 from __future__ import annotations
 
 from dplr.rows.streams.far import sum_part
-from dplr.rows.streams.parts import LocalParts, Part, Parts, RemotePass, one_pass
+from dplr.rows.streams.parts import LocalParts, Parts, RemotePass, one_pass
 from dplr.rows.streams.recipe import Recipe, Weighing
 from dplr.rows.streams.rows import StreamedRows, StreamSource
 
 __all__ = [
-    "LocalParts", "Part", "Parts", "Recipe", "RemotePass", "StreamSource", "StreamedRows", "Weighing", "one_pass",
+    "LocalParts", "Parts", "Recipe", "RemotePass", "StreamSource", "StreamedRows", "Weighing", "one_pass",
     "sum_part",
 ]  # fmt: skip

@@ -9,9 +9,9 @@ from typing import Any, Self, TypeVar
 
 from dplr._kit.validation import sentence
 from dplr.rows import threads as _pool
-from dplr.rows.files.part import FileChanged
+from dplr.rows.files.part import FileChanged, Part
 from dplr.rows.streams.answers import NOTHING, WorkerFault, dump_fault
-from dplr.rows.streams.parts import Part, PartChanged, PartList, Pass, Progress, RemotePass, merged, state_of
+from dplr.rows.streams.parts import PartChanged, PartList, Pass, Progress, RemotePass, merged, state_of
 
 S = TypeVar("S")
 

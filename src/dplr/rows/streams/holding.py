@@ -20,9 +20,10 @@ from dplr.bounds.columns import Numeric
 from dplr.bounds.scaling import Prep
 from dplr.rows.array import ArrayRows
 from dplr.rows.exact import ClippedGradient
+from dplr.rows.files.part import Part
 from dplr.rows.spill import SpilledRows, mapped_zeros
 from dplr.rows.streams.far import state_in, sum_part
-from dplr.rows.streams.parts import LazyPart, Part, Parts, Pass, RemotePass, total_rows
+from dplr.rows.streams.parts import Parts, Pass, RemotePass, total_rows
 from dplr.rows.streams.passes import CountPass, SumPass
 from dplr.rows.streams.recipe import Recipe
 from dplr.rows.tables.table import Table, as_table
@@ -132,7 +133,7 @@ class WorkerRows:
     def reading(self, job: RemotePass[Any], own_folder: str) -> WorkerRows:
         """Make a pass over all rows, hold some of them on its way, and keep its answer."""
         place = _Place(self.shelf, self.parts, own_folder)
-        read = [LazyPart(functools.partial(place.read, part), part.name, part.rows) for part in self.parts]
+        read = [Part(functools.partial(place.read, part), part.name, part.rows) for part in self.parts]
         self.answer = sum_part(job, *read)
         rows = place.rows()
         self._rows = None if _is_fault(job, self.answer) else rows
@@ -147,7 +148,7 @@ class WorkerRows:
         self.answer = b""  # the driver has it: a pass begins when the one before has ended
         job, batches = self._learnt(job, self._rows)
         held = zip(self.parts, batches, strict=True)
-        return sum_part(job, *(LazyPart(_given(rows), part.name, sum(map(len, rows))) for part, rows in held))
+        return sum_part(job, *(Part(_given(rows), part.name, sum(map(len, rows))) for part, rows in held))
 
     def _learnt(
         self, job: RemotePass[Any], batches: list[list[ArrayRows]]

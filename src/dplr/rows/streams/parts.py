@@ -7,17 +7,16 @@ than the certificate allows for (`_core/loss.md`, theorem 1).
 from __future__ import annotations
 
 import collections
-import contextlib
 import contextvars
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from dplr._kit.validation import sentence
 from dplr.rows import threads as _pool
+from dplr.rows.files.part import Part
 
 S = TypeVar("S")
 Answer = TypeVar("Answer")
@@ -30,21 +29,6 @@ _MOST_THREADS = 2
 _MOST_COLUMNS = 2**6  # of all parts that are read at once
 # Rows of a batch of a lazy table: few enough to stay in a cache, many enough that the cost of a call does not matter.
 LAZY_ROWS = 2**16
-
-
-class Part(Protocol):
-    """Some of the rows: tables in memory, of any library, or record batches of Arrow, in one order.
-
-    Picklable: it is opened where it is read. `rows` is None where nobody counted them yet. Errors show `name`, which
-    holds no value of any row. Other columns than those that are chosen need not be read.
-    """
-
-    @property
-    def rows(self) -> int | None: ...
-    @property
-    def name(self) -> str: ...
-    def chosen(self, columns: Sequence[str]) -> Part: ...
-    def batches(self) -> Iterator[Any]: ...
 
 
 class Pass(ABC, Generic[S]):
@@ -231,47 +215,3 @@ def merged(job: Pass[S], states: Iterable[S | None]) -> S | None:
     for _, part in reversed(stack):
         state = both(part, state)
     return state
-
-
-class Unreadable(ValueError):
-    """Rows that the library which reads them could not read. What it says is the cause: it may quote a value."""
-
-
-@dataclass(frozen=True, eq=False)
-class LazyPart:
-    """Rows that a function of any library reads anew for every pass.
-
-    Attributes
-    ----------
-    read : columns, None for all -> tables in memory or record batches, in one order.
-    lasts : whether reading again gives the same rows, or is refused; a query may read other rows next time.
-    """
-
-    read: Callable[[list[str] | None], Iterator[Any]]
-    name: str
-    rows: int | None = None
-    columns: tuple[str, ...] | None = None
-    lasts: bool = False
-
-    def chosen(self, columns: Sequence[str]) -> LazyPart:
-        return replace(self, columns=tuple(dict.fromkeys(columns)))
-
-    def batches(self) -> Iterator[Any]:
-        with explained(self.name):
-            yield from self.read(None if self.columns is None else list(self.columns))
-
-
-@contextlib.contextmanager
-def explained(name: str) -> Iterator[None]:
-    """Errors of other libraries as a sentence; those of this package, of the system and of memory as they are."""
-    try:
-        yield
-    except MemoryError:
-        raise
-    except Exception as error:
-        foreign = type(error).__module__.partition(".")[0] not in ("builtins", "dplr")
-        if not foreign and not (isinstance(error, OSError) and error.errno is None):
-            raise
-        rule = "must be rows that can be read in every pass, as its schema declares them"
-        remedy = "Read it with its own library to see which row or file is at fault, and write it anew."
-        raise Unreadable(sentence("X", rule, f"{name} with a {type(error).__name__}", remedy)) from error

@@ -11,8 +11,8 @@ import numpy as np
 
 from dplr._kit.validation import check_count, sentence
 from dplr.rows.files.kinds import PARQUET, Format, Kind, file_kind
-from dplr.rows.files.parquet import ParquetPart, footer_of
-from dplr.rows.files.part import CachedPart
+from dplr.rows.files.parquet import footer_of
+from dplr.rows.files.part import Part, Spool
 from dplr.rows.files.sources import files_of
 from dplr.rows.files.sources import parts_of as parts_of_files
 from dplr.rows.ids import PersonCounts
@@ -124,6 +124,7 @@ def file_parts(
     Rows of other files are kept in the folder `keep` once they were read: in the system's folder for None.
     """
     folder = tempfile.gettempdir() if keep is None else keep
-    plain_parts, schema = parts_of_files(files, columns, kinds, form)
-    parts = [part if isinstance(part, ParquetPart) else CachedPart(part, folder) for part in plain_parts]
+    parts, schema = parts_of_files(files, columns, kinds, form)
+    if file_kind(files[0]) != PARQUET:
+        parts = [Part(Spool(part, folder).batches, part.name, lasts=True) for part in parts]
     return LocalParts(parts, schema.empty_table(), threads)

@@ -13,9 +13,9 @@ from typing import Any
 from dplr._kit.validation import sentence
 from dplr.rows import threads as _pool
 from dplr.rows.files.parquet import footer_bytes
-from dplr.rows.files.part import Stamp
+from dplr.rows.files.part import Part, Stamp
 from dplr.rows.files.sources import refuse_repeats
-from dplr.rows.streams.parts import LAZY_ROWS, LazyPart, LocalParts
+from dplr.rows.streams.parts import LAZY_ROWS, LocalParts
 
 # Formats whose options change no number.
 _PLAIN = ("ParquetFileFormat", "IpcFileFormat")
@@ -33,7 +33,7 @@ def parts_of(source: Any, threads: int | None) -> LocalParts:
         parts = [_part(fragment, source.schema) for fragment in source.get_fragments()]
     except ValueError:  # only the whole dataset knows its filter
         stamps = [stamp for dataset, paths in named for stamp in _stamps(dataset, paths)]
-        parts = [LazyPart(functools.partial(_batches, source, {}, stamps), "an Arrow dataset")]
+        parts = [Part(functools.partial(_batches, source, {}, stamps), "an Arrow dataset")]
     return LocalParts(parts, source.schema.empty_table(), threads)
 
 
@@ -43,16 +43,16 @@ def _children(source: Any) -> Sequence[Any]:
     return datasets
 
 
-def _part(fragment: Any, schema: Any) -> LazyPart:
+def _part(fragment: Any, schema: Any) -> Part:
     path = getattr(fragment, "path", None)
     stamps = _stamps(fragment, [path] if path else [])
     read = functools.partial(_batches, fragment, {"schema": schema}, stamps)
     if not path:
-        return LazyPart(read, "a fragment in memory", fragment.count_rows())
+        return Part(read, "a fragment in memory", fragment.count_rows())
     groups = getattr(fragment, "row_groups", None)  # of a Parquet file, of which a dataset may have some alone
     rows = None if groups is None else sum(group.num_rows for group in groups)
     has_time = bool(fragment.filesystem.get_file_info(path).mtime_ns)
-    return LazyPart(read, path, rows, lasts=has_time and type(fragment.format).__name__ in _PLAIN)
+    return Part(read, path, rows, lasts=has_time and type(fragment.format).__name__ in _PLAIN)
 
 
 def _stamps(source: Any, paths: Sequence[str]) -> list[Stamp]:

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dplr.rows.files.part import Part
 from dplr.rows.streams.far import Answered, FarParts, answer_of, grouped, sum_part
 from dplr.rows.streams.holding import Shelf, WorkerRows, kind_of
-from dplr.rows.streams.parts import LAZY_ROWS, LazyPart, LocalParts, Parts, RemotePass, Sums, in_order
+from dplr.rows.streams.parts import LAZY_ROWS, LocalParts, Parts, RemotePass, Sums, in_order
 from dplr.rows.streams.recipe import Recipe
 
 # Facts about rows that passes share stay in a worker's memory if they take at most this much per core. A row takes its
@@ -116,7 +117,7 @@ class _SumFrame:
     number: int
 
     def __call__(self, frame: Any) -> bytes:
-        part = LazyPart(functools.partial(_pieces, frame), f"partition {self.number}")
+        part = Part(functools.partial(_pieces, frame), f"partition {self.number}")
         return sum_part(self.job, part)
 
 
@@ -146,7 +147,7 @@ def parts_of(frame: Any, threads: int | None) -> Parts:
         if distributed is not None:
             return DaskFrame(frame, distributed.default_client())
     reads = [functools.partial(_computed, frame, number) for number in range(frame.npartitions)]
-    return LocalParts([LazyPart(read, "a partition") for read in reads], frame._meta, threads)
+    return LocalParts([Part(read, "a partition") for read in reads], frame._meta, threads)
 
 
 def _computed(frame: Any, number: int, columns: list[str] | None) -> Iterator[Any]:

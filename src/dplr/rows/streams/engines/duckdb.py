@@ -9,7 +9,8 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
-from dplr.rows.streams.parts import LAZY_ROWS, LazyPart, LocalParts
+from dplr.rows.files.part import Part
+from dplr.rows.streams.parts import LAZY_ROWS, LocalParts
 
 NAME = "a query of DuckDB"
 # What treats each row by itself, only orders rows, or names a part.
@@ -57,7 +58,7 @@ def _own_functions() -> frozenset[str]:
 
 def parts_of(relation: Any, threads: int | None) -> LocalParts:
     """One part: a connection answers one query at a time, on threads of its own."""
-    part = LazyPart(functools.partial(_batches, relation), NAME)
+    part = Part(functools.partial(_batches, relation), NAME)
     return LocalParts([part], _chosen(relation, relation.columns).limit(0).to_arrow_table(), threads)
 
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from dplr._kit.validation import sentence
-from dplr.rows.streams.parts import LAZY_ROWS, LazyPart, LocalParts, explained
+from dplr.rows.files.part import Part, explained
+from dplr.rows.streams.parts import LAZY_ROWS, LocalParts
 
 NAME = "a query of polars"
 # Lines of a plan, and functions, that treat each row by itself or only order rows. All others count as mixing them.
@@ -42,7 +43,7 @@ def parts_of(frame: Any, threads: int | None) -> LocalParts:
         raise TypeError(sentence("X", "must be a LazyFrame that has collect_batches", type(frame).__name__, remedy))
     with explained(NAME):
         empty = frame.clear().collect()
-    return LocalParts([LazyPart(functools.partial(_batches, frame), NAME)], empty, threads)
+    return LocalParts([Part(functools.partial(_batches, frame), NAME)], empty, threads)
 
 
 def _batches(frame: Any, columns: list[str] | None) -> Any:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from dplr._kit.validation import sentence
+from dplr.rows.files.part import Part
 from dplr.rows.streams.far import Answered, FarParts, answer_of, grouped, sum_part
-from dplr.rows.streams.parts import LazyPart, Part, RemotePass
+from dplr.rows.streams.parts import RemotePass
 
 NAME = "a query of Spark"
 # Operators that treat each row by itself, only order rows, or read them; and expressions that do not.
@@ -76,7 +77,7 @@ class _SumPartition:
         assert context is not None
         number = context.partitionId()
         named = (batch.rename_columns(self.names) for batch in batches)
-        part = LazyPart(lambda columns: named, f"partition {number}")
+        part = Part(lambda columns: named, f"partition {number}")
         yield RecordBatch.from_pydict({"number": [number], "answer": [sum_part(self.job, part)]})
 
 
