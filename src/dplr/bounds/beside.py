@@ -18,7 +18,7 @@ _WEIGHT = 'Write {column = "w", max = 200}.'
 
 def check_units(
     person: Any, rows_per_person: Any, weight: Any, weight_max: Any, names: Sequence[str] | None
-) -> dict[str, Any]:
+) -> tuple[str | None, int, str | None, float | None]:
     """The facts of ids and weights: weights have a number to which they are clipped, and neither is a feature."""
     count = check_count("rows_per_person", rows_per_person)
     remedy = "The noise is as large as if every person had so many rows: take a few."
@@ -31,8 +31,7 @@ def check_units(
         apart = name is None or check_name(parameter, name) not in (names or ())
         require(apart, parameter, "must not be among the features", name, remedy)
     require(person is None or person != weight, "weight", "must be another column than `person`", weight)
-    most = None if weight_max is None else check_positive("weight_max", weight_max)
-    return {"person": person, "rows_per_person": count, "weight": weight, "weight_max": most}
+    return person, count, weight, None if weight_max is None else check_positive("weight_max", weight_max)
 
 
 def read_units(values: Mapping[str, Any]) -> dict[str, Any]:

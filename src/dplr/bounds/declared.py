@@ -151,31 +151,23 @@ class Bounds:
         weight_max: float | None = None,
         learned: Mapping[str, Any] | None = None,
     ) -> None:
-        self.names = tuple(str(name) for name in features) if isinstance(features, Mapping) else None
-        if isinstance(features, Mapping):
-            require(
-                len(set(self.names or ())) == len(features), "bounds", "must name every column once", list(features)
-            )
-            values = list(features.values())
-        elif features is None:
-            values, plain = [], target is None and learned is None and not products
-            require(plain, "bounds", "must have columns beside a target or products", features)
-        else:
-            rule = "must be a mapping of names to pairs, or a list of pairs"
-            require(is_listed(features), "bounds", rule, features, "", TypeError)
-            values = list(features)
+        given: Any = () if features is None else features
+        self.names = tuple(map(str, given)) if isinstance(given, Mapping) else None
+        rule = "must be a mapping of names to pairs, or a list of pairs"
+        require(self.names is not None or is_listed(given), "bounds", rule, features, "", TypeError)
+        distinct = self.names is None or len(set(self.names)) == len(self.names)
+        require(distinct, "bounds", "must name every column once", list(given))
+        plain = features is not None or (target is None and learned is None and not products)
+        require(plain, "bounds", "must have columns beside a target or products", features)
+        values = list(given if self.names is None else given.values())
         require(len(values) > 0 or features is None, "bounds", "must have at least one column", features)
-        labels = self.names or range(len(values))
-        self.columns: tuple[Column, ...] = tuple(
-            read_column(f"column {label!r}", value) for label, value in zip(labels, values, strict=True)
-        )
+        labelled = zip(self.names or range(len(values)), values, strict=True)
+        self.columns: tuple[Column, ...] = tuple(read_column(f"column {label!r}", value) for label, value in labelled)
         self._target = None if target is None else read_target(target)
         self.products: tuple[Product, ...] = read_products(products, self.names, self.columns)
-        units = check_units(person, rows_per_person, weight, weight_max, self.names)
-        self.person: str | None = units["person"]
-        self.rows_per_person: int = units["rows_per_person"]
-        self.weight: str | None = units["weight"]
-        self.weight_max: float | None = units["weight_max"]
+        self.person, self.rows_per_person, self.weight, self.weight_max = check_units(
+            person, rows_per_person, weight, weight_max, self.names
+        )
         self._provenance = None if learned is None else Provenance.from_dict(learned)
         self._renamed: dict[tuple[str, ...], Layout] = {}
         layout = self.layout
@@ -257,11 +249,10 @@ class Bounds:
             Numbers, text, lists and dictionaries alone.
         """
         features: Any = [write_column(column) for column in self.columns] or None
-        units = write_units(self.person, self.rows_per_person, self.weight, self.weight_max)
         return (
             {"features": features if self.names is None else dict(zip(self.names, features, strict=True))}
             | ({"products": write_products(self.products, self.names)} if self.products else {})
-            | units
+            | write_units(self.person, self.rows_per_person, self.weight, self.weight_max)
             | ({} if self._target is None else {"target": write_target(*self._target)})
             | ({} if self._provenance is None else {LEARNED: self._provenance.to_dict()})
         )
@@ -366,8 +357,7 @@ class Bounds:
 
     @property
     def _values(self) -> tuple[Any, ...]:
-        units = tuple(self._units.items())
-        return self.names, self.columns, self._target, self.products, units, self._provenance
+        return self.names, self.columns, self._target, self.products, tuple(self._units.items()), self._provenance
 
     def __eq__(self, other: object) -> bool:
         return self._values == other._values if isinstance(other, Bounds) else NotImplemented

@@ -66,11 +66,21 @@ class FourierMap:
         check_parameters(self.n_components, self.kernel, self.bandwidth, self.seed)
         require(1 <= self.width <= MAX_FEATURES, "X", f"must have 1 to {MAX_FEATURES} columns", self.width)
 
+    def _drawn(self) -> NDArray[np.float32]:
+        """(pairs, width) frequencies at bandwidth 1; the first pairs are the same for every number of them.
+
+        From the bits of a generator that NumPy keeps the same, and rounded to single precision: another version of a
+        library moves the last bit of a double, and hardly ever one that is kept.
+        """
+        bits = np.random.Philox(key=self.seed).random_raw(self.n_components * self.width)
+        uniform = ((bits >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52  # exact, and neither 0 nor 1
+        _, inverse = KERNELS[self.kernel]
+        return inverse(uniform).astype(np.float32).reshape(self.n_components, self.width)
+
     @property
     def digest(self) -> str:
         """SHA-256 of the drawn frequencies: what a seed stands for."""
-        drawn = _drawn(self.kernel, self.n_components, self.width, self.seed)
-        return hashlib.sha256(drawn.astype("<f4").tobytes()).hexdigest()
+        return hashlib.sha256(self._drawn().astype("<f4").tobytes()).hexdigest()
 
     @property
     def facts(self) -> list[str]:
@@ -87,7 +97,7 @@ class FourierMap:
 
     def features(self, rows: Matrix) -> Matrix:
         """(n, 2 * n_components) features of rows (n, width): all cosines, then all sines."""
-        frequencies = _drawn(self.kernel, self.n_components, self.width, self.seed).T.astype(np.float64)
+        frequencies = self._drawn().T.astype(np.float64)
         frequencies /= 2 * math.pi * self.bandwidth
         pairs = self.n_components
         out = np.empty((len(rows), 2 * pairs))
@@ -116,18 +126,6 @@ def check_parameters(n_components: Any, kernel: Any, bandwidth: Any, seed: Any) 
     require(not isinstance(bandwidth, str), "bandwidth", "must be a public number", bandwidth, remedy, TypeError)
     check_positive("bandwidth", bandwidth)
     require(check_count("seed", seed, 0) < SEEDS, "seed", "must be below 2^63", seed)
-
-
-def _drawn(kernel: str, pairs: int, width: int, seed: int) -> NDArray[np.float32]:
-    """(pairs, width) frequencies at bandwidth 1; the first pairs are the same for every number of them.
-
-    From the bits of a generator that NumPy keeps the same, and rounded to single precision: another version of a
-    library moves the last bit of a double, and hardly ever one that is kept.
-    """
-    bits = np.random.Philox(key=seed).random_raw(pairs * width)
-    uniform = ((bits >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52  # exact, and neither 0 nor 1
-    _, inverse = KERNELS[kernel]
-    return inverse(uniform).astype(np.float32).reshape(pairs, width)
 
 
 def _phases(rows: Matrix, frequencies: Matrix) -> Matrix:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from scipy import special
@@ -41,21 +41,20 @@ class Noise:
     Attributes
     ----------
     units : what the sampler is given: the scale in grid units, or where it is `gaussian` the variance in their squares.
+    grid : spacing of the released numbers.
+    scale : of the noise, exact in float64; or its standard deviation, that of the continuous law with this parameter.
     """
 
     exponent: int
     units: int
     gaussian: bool = False
+    grid: float = field(init=False)
+    scale: float = field(init=False)
 
-    @property
-    def grid(self) -> float:
-        """Spacing of the released numbers."""
-        return math.ldexp(1.0, self.exponent)
-
-    @property
-    def scale(self) -> float:
-        """Scale, exact in float64, or standard deviation of the continuous law with this parameter."""
-        return math.ldexp(math.sqrt(self.units) if self.gaussian else float(self.units), self.exponent)
+    def __post_init__(self) -> None:
+        units = math.sqrt(self.units) if self.gaussian else float(self.units)
+        object.__setattr__(self, "grid", math.ldexp(1.0, self.exponent))
+        object.__setattr__(self, "scale", math.ldexp(units, self.exponent))
 
 
 def grid_exponent(scale: Fraction, bits: int, sum_exponent: int = SUM_EXPONENT) -> int:
