@@ -161,8 +161,8 @@ class ExactQuery(ABC):
         return Partial(self)
 
     @abstractmethod
-    def add_block(self, X: NDArray[Any], y: NDArray[Any], prep: Prep, coef: Any, out: Any, weights: Any = None) -> None:
-        """Bound, scale and snap the rows of a block and add them at `coef` (q,). y: float64, int64 or bytes."""
+    def add_block(self, block: Block, coef: Any, out: Any) -> None:
+        """Bound, scale and snap the rows of a block and add them at `coef` (q,)."""
 
 
 # ---- rows, maps and losses as kernels take them ----

@@ -190,7 +190,7 @@ def row_count_error(name: str, before: int, now: int) -> PartChanged:
 
 def one_pass(parts: Sums, job: Pass[S], progress: Progress = lambda rows: None) -> S | None:
     """The state of all rows: those of the parts, merged pairwise in their order, with few of them in memory."""
-    states: Iterator[S | None] = parts.sums(job, progress)
+    states = parts.sums(job, progress)
     return merged(job, states)
 
 
