@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +13,7 @@ from dplr.bounds.scaling import Prep
 from dplr.problem.losses import Loss
 from dplr.rows.exact import MOST_ROWS, Block, Counted, Faults, Vector, kernel_of, row_map
 from dplr.rows.weights import Weights
+from dplr.solvers.fine import exact_sum
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -52,27 +52,10 @@ class RealTotal:
         """
         if self.hi.shape != other.hi.shape or (self.upper is None) != (other.upper is None):
             raise ValueError("only totals of the same query can be merged")
-        hi, error = _exact_sum(self.hi, other.hi)
-        hi, lo = _exact_sum(hi, (self.lo + error) + other.lo)
+        hi, error = exact_sum(self.hi, other.hi)
+        hi, lo = exact_sum(hi, (self.lo + error) + other.lo)
         upper = None if self.upper is None or other.upper is None else self.upper + other.upper
         return RealTotal(hi, lo, upper, self.has_loss and other.has_loss, self.faults + other.faults)
-
-
-def _exact_sum(a: Vector, b: Vector) -> tuple[Vector, Vector]:
-    """a + b and its rounding error."""
-    total = a + b
-    part = total - a
-    return total, (a - (total - part)) + (b - part)
-
-
-def merged_gradients(parts: Iterable[Vector]) -> Vector:
-    """Add gradients of parts of the rows, with compensation: plain additions break `loss.md`'s theorem 1."""
-    hi: Vector = np.zeros(())
-    lo: Vector = np.zeros(())
-    for part in parts:
-        hi, error = _exact_sum(hi, part)
-        lo = lo + error
-    return np.asarray(hi + lo)
 
 
 class RealPartial(Counted):
