@@ -659,9 +659,7 @@ def _doings(callers: Callers, memory: _Memory) -> list[UncoveredUse]:
         tell((name for name in learned if name not in _CHOOSING), fact, _PUBLIC_ROWS)
     fact = "{} learned from the private rows before this fit, with noise that a seed gives"
     tell(_seeded_before(callers), fact, "Use rng=None for a real release.")
-    deciding = (
-        estimator for parts, _ in _parts(callers, _DECIDING) for part in parts for estimator in with_functions(part)
-    )
+    deciding = (part for parts, _ in _parts(callers, _DECIDING) for part in parts)
     fact = "a function of {} sees all rows at once, and is covered only if it treats each row by itself"
     tell(names_of(each for part in deciding for each in with_functions(part)), fact, _ROW_BY_ROW)
     # What chose the parameters of a fit is known of the last one, and of no fit of a fold, which came before.
