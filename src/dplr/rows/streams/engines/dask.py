@@ -7,7 +7,6 @@ import functools
 import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from dplr.rows.files.part import Part
@@ -103,22 +102,15 @@ class DaskFrame(Answered):
         client = self._client
 
         def begin(partition: tuple[int, Any]) -> Any:
-            work = delayed(_SumFrame(job, partition[0]), pure=False, traverse=False)
+            work = delayed(functools.partial(_sum_frame, job, partition[0]), pure=False, traverse=False)
             return client.compute(work(partition[1]))
 
         return _answers(client, begin, enumerate(self._frame.to_delayed()))
 
 
-@dataclass(frozen=True)
-class _SumFrame:
-    """Sums one partition where it lies."""
-
-    job: RemotePass[Any]
-    number: int
-
-    def __call__(self, frame: Any) -> bytes:
-        part = Part(functools.partial(_pieces, frame), f"partition {self.number}")
-        return sum_part(self.job, part)
+def _sum_frame(job: RemotePass[Any], number: int, frame: Any) -> bytes:
+    """The answer of one partition, summed where it lies."""
+    return sum_part(job, Part(functools.partial(_pieces, frame), f"partition {number}"))
 
 
 NAME = "a query of Dask"
