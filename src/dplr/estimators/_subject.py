@@ -13,7 +13,6 @@ from dplr._kit.validation import capital, sentence
 from dplr.estimators._totals import total_words
 from dplr.fitting.aims import full_factors
 from dplr.fitting.run import Release
-from dplr.mechanisms import SHORTHANDS
 from dplr.mechanisms.protocol import Refitting, Tabled, chosen_columns
 from dplr.privacy.estimand import Estimand
 from dplr.privacy.guarantees import Neighbouring
@@ -127,8 +126,7 @@ def table_without(fitted: Any, obstacle: str) -> Summary:
 
 def title_of(fitted: Any) -> str:
     """The title of a table: model and mechanism."""
-    about = SHORTHANDS[fitted._record.mechanism.about.name]
-    return f"{MODELS[getattr(fitted, '_kind', 'logistic')]} by {about.title}"
+    return f"{MODELS[getattr(fitted, '_kind', 'logistic')]} by {fitted._record.mechanism.about.title}"
 
 
 def target_of(fitted: Any) -> str:

@@ -320,8 +320,9 @@ def _matrix(X: Any, n_features: int, columns: Sequence[str] | None, layout: Layo
             raise ValueError(sentence("public", "must have numeric columns", array.dtype.name))
         if array.ndim != 2 or array.shape[1] != width:
             raise ValueError(sentence("public", f"must have the {width} columns of X", array.shape))
-        plain = layout is None or layout.plain
-        return np.asarray(array, np.float64) if plain else _encoded(array, replace(layout, named=False))
+        if layout is None or layout.plain:
+            return np.asarray(array, np.float64)
+        return _encoded(array, replace(layout, named=False))
     if columns is None:
         raise ValueError(sentence("public", "must be an array where X has no column names", list(table.columns)))
     unbounded = Numeric(-math.inf, math.inf)
