@@ -23,7 +23,7 @@ from dplr.evaluation.value import Evaluation
 from dplr.fitting.data import Data, refuse_stream, too_many
 from dplr.fitting.planning import check_promise
 from dplr.fitting.pretraining import check_other_rows
-from dplr.fitting.run import FitInput, accounted, blank, check_values, release, warn_of_noise
+from dplr.fitting.run import FitInput, blank, check_values, release, spending, warn_of_noise
 from dplr.ledger.budget import NullLedger
 from dplr.ledger.handle import as_ledger
 from dplr.ledger.keeping import Keeping
@@ -38,20 +38,12 @@ from dplr.rows import row_weights
 
 
 class _Parts(NamedTuple):
-    """Rows before a secret split, in which the first part is held out.
-
-    Attributes
-    ----------
-    data : with weights apart.
-    ready : all rows, and the public facts of the part that is fitted.
-    shares : of the parts.
-    sizes : public numbers of their rows, or references; None for neither.
-    """
+    """Rows before a secret split, in which the first part is held out."""
 
     data: Data
-    ready: FitInput
+    ready: FitInput  # all rows, and the public facts of the part that is fitted
     shares: list[Fraction]
-    sizes: list[int | None]
+    sizes: list[int | None]  # public numbers of rows, or references; None for neither
 
 
 def fit_and_evaluate(estimator: Any, X: Any, y: Any, sample_weight: Any, person: Any, holdout: Any) -> Any:
@@ -110,13 +102,11 @@ def _released(estimator: Any, parts: _Parts) -> tuple[Any, BaseException | None]
     blocks = {name: np.zeros(block.shape) for name, block in evaluation.statement.released.items()}
     estimator._check_file(ledger, ready, estimator.eps, plan, evaluation.of(blocks))
     ready.data.warn_narrow(ready.facts.prep)
-
-    ended: list[BaseException] = []
-
-    def work() -> Any:
+    n, relation = len(ready.memory.y), ready.facts.neighbouring
+    ended: BaseException | None = None
+    with spending(ledger, [plan.statement], source) as reservation:
         with ready.explaining():
             check_values(ready, plan)  # of either part
-        n, relation = len(ready.memory.y), ready.facts.neighbouring
         tested, fitted = secret_parts(split_source(estimator.rng), n, parts.shares, relation)
         part, track = ready.take(fitted, parts.sizes[1]), bars if estimator.progress else silent
         with muted(DataWarning):  # of one part: all rows were told of
@@ -125,14 +115,10 @@ def _released(estimator: Any, parts: _Parts) -> tuple[Any, BaseException | None]
         try:
             model.evaluation_ = _evaluated(model, evaluation, parts, tested, source)
         except BaseException as error:  # the fit is paid for: whatever ends its evaluation must not lose it
-            model.evaluation_ = None
-            ended.append(error)
-        return model
-
-    keep = ledger.file_of if isinstance(ledger, Keeping) else None
-    model = accounted(ledger, [plan.statement], source, work, keep)
+            model.evaluation_, ended = None, error
+        reservation.commit(ledger.file_of(model) if isinstance(ledger, Keeping) else None)
     model._counted = not isinstance(ledger, NullLedger)
-    return model, ended[0] if ended else None
+    return model, ended
 
 
 def _together(plan: Plan, evaluation: EvaluationPlan, parts: _Parts) -> tuple[Plan, EvaluationPlan]:

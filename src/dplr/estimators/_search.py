@@ -27,7 +27,7 @@ from dplr.fitting.data import refuse_units
 from dplr.fitting.options import FitFacts, declared, documented
 from dplr.fitting.planning import check_promise
 from dplr.fitting.pretraining import DISJOINT, check_other_rows
-from dplr.fitting.run import FitInput, accounted, check_values, release, warn_of_noise
+from dplr.fitting.run import FitInput, check_values, release, spending, warn_of_noise
 from dplr.fitting.search import METHODS, PARTITION, PUBLIC, SearchPlan, plan_partition, shares
 from dplr.ledger.budget import Budget, NullLedger
 from dplr.ledger.handle import as_ledger
@@ -325,13 +325,11 @@ class PrivateSearch(NotebookView, MetaEstimatorMixin, BaseEstimator):  # type: i
         plan = plan_partition(facts, eps, self.estimator.rng is not None)
         warn_of_noise(trial_plan.outlook for trial_plan in plan.planned)
         source = self.estimator._source()
-
-        def work() -> tuple[int, Any]:
+        with spending(ledger, [plan.statement], source) as reservation:
             check_all_values(trials, plan)
             with muted(Warning):  # which candidates warn would tell of rows that lie in one part
-                return _partition(trials, plan, eps, source)
-
-        place, model = accounted(ledger, [plan.statement], source, work)
+                place, model = _partition(trials, plan, eps, source)
+            reservation.commit(None)
         model.privacy_, model._searched = plan.of_choice(model.privacy_), True
         return self._take(place, candidates, model, plan.naive)
 
@@ -341,10 +339,12 @@ class PrivateSearch(NotebookView, MetaEstimatorMixin, BaseEstimator):  # type: i
             remedy = "They must be disjoint from the private data, and not selected using it."
             raise ValueError(sentence("public", 'must be public rows (X, y) with method="public"', self.public, remedy))
         check_other_rows(self.public, X)
-        eps, n_rows = self.estimator.eps, self._public_rows(X)
+        eps, n_rows, fixed = self.estimator.eps, self.estimator.n_rows, self.estimator.neighbouring == "replace_one"
+        if n_rows is None and fixed and hasattr(X, "__len__"):
+            n_rows = len(X)
         with muted(Warning):  # eps of fits to public rows promises nothing, and need not
             rows = len(Trial.of(candidates[0][0], *self.public, eps).ready.memory.y)
-            counted = self.estimator.neighbouring == "replace_one" and n_rows is not None
+            counted = fixed and n_rows is not None
             level = eps * n_rows / rows if counted else eps  # where curves="auto" takes those of the private rows
             trials = [Trial.of(model, *self.public, level) for model, _ in candidates]
             check_same_target(trials)
@@ -354,7 +354,8 @@ class PrivateSearch(NotebookView, MetaEstimatorMixin, BaseEstimator):  # type: i
         model = clone(candidate)
         rows = len(trials[0].ready.memory.y)
         comparison = f"{len(trials)} candidates, compared on {rows} public rows: they are {DISJOINT}"
-        model._facts = (f"parameters {_words(params)} were chosen among {comparison}",)
+        words = ", ".join(f"{name} = {value!r}" for name, value in params.items())
+        model._facts = (f"parameters {words} were chosen among {comparison}",)
         model.fit(X, y)
         naive = len(trials) * model.privacy_.eps, len(trials) * model.privacy_.delta
         return self._take(place, candidates, model, naive)
@@ -376,13 +377,6 @@ class PrivateSearch(NotebookView, MetaEstimatorMixin, BaseEstimator):  # type: i
                     fitted = trial.fit(ready, planned, source)
                 totals[place] += cost(fitted, trial.ready.take(fold, size))
         return int(np.argmin(totals))
-
-    def _public_rows(self, X: Any) -> int | None:
-        """The number of private rows, where it is public."""
-        declared: int | None = self.estimator.n_rows
-        if declared is None and self.estimator.neighbouring == "replace_one" and hasattr(X, "__len__"):
-            return len(X)
-        return declared
 
     def _enough(self, rows: int, parts: int) -> None:
         if rows < 2 * (parts + 1):
@@ -433,7 +427,12 @@ class PrivateSearch(NotebookView, MetaEstimatorMixin, BaseEstimator):  # type: i
                 remedy = "It belongs to the whole search: set it on the estimator."
                 raise ValueError(sentence("candidates", f"must not change {name!r}", params[name], remedy))
         model = clone(self.estimator).set_params(**params)
-        _refuse_units(model)
+        # Parts and scores count records, each alike: neither knows persons or weights.
+        refuse_units(as_bounds(model.bounds), "in a private search")
+        for name in ("person", "class_weight"):
+            if (value := getattr(model, name, None)) is not None:
+                remedy = "A search protects one record, and every record counts alike in its scores."
+                raise ValueError(sentence(name, "must be None in a private search", value, remedy))
         if model.mechanism != AUTO and not as_mechanism(model.mechanism).about.private:
             remedy = "Such a fit has no noise, and no search can give it any."
             raise ValueError(sentence("mechanism", "must be private in a private search", model.mechanism, remedy))
@@ -444,26 +443,10 @@ class PrivateSearch(NotebookView, MetaEstimatorMixin, BaseEstimator):  # type: i
 
     def __sklearn_tags__(self) -> Any:
         tags, model_tags = super().__sklearn_tags__(), get_tags(getattr(self, "best_estimator_", self.estimator))
-        tags.estimator_type, tags.classifier_tags, tags.regressor_tags = (
-            model_tags.estimator_type,
-            model_tags.classifier_tags,
-            model_tags.regressor_tags,
-        )
+        for name in ("estimator_type", "classifier_tags", "regressor_tags"):
+            setattr(tags, name, getattr(model_tags, name))
         tags.non_deterministic, tags.input_tags.sparse = True, False
         return tags
-
-
-def _refuse_units(model: Any) -> None:
-    """Parts and scores count records, each alike: neither knows persons or weights."""
-    refuse_units(as_bounds(model.bounds), "in a private search")
-    for name in ("person", "class_weight"):
-        if (value := getattr(model, name, None)) is not None:
-            remedy = "A search protects one record, and every record counts alike in its scores."
-            raise ValueError(sentence(name, "must be None in a private search", value, remedy))
-
-
-def _words(params: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} = {value!r}" for name, value in params.items())
 
 
 def _partition(trials: Sequence[Trial], plan: SearchPlan, eps: float, source: Source) -> tuple[int, Any]:

@@ -325,8 +325,7 @@ def _matrix(X: Any, n_features: int, columns: Sequence[str] | None, layout: Layo
         return _encoded(array, replace(layout, named=False))
     if columns is None:
         raise ValueError(sentence("public", "must be an array where X has no column names", list(table.columns)))
-    unbounded = Numeric(-math.inf, math.inf)
-    by_name = layout or Layout(tuple(columns), (unbounded,) * len(columns), True)
+    by_name = layout or Layout(tuple(columns), (Numeric(-math.inf, math.inf),) * len(columns), True)
     missing = [name for name in by_name.features if name not in table.columns]
     extra = [name for name in table.columns if name not in by_name.features]
     if missing or (extra and not (layout is not None and layout.named)):
