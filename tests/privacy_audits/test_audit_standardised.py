@@ -30,7 +30,7 @@ def test_neighbours_are_told_apart_by_at_most_what_is_stated_and_by_nearly_as_mu
 
 SENSITIVITY, DESCENT = "privacy/sensitivity.py", "mechanisms/noisy_gd/spec.py"
 NOISE = "mechanisms/noisy_gd/noise.py"
-SILENT = 'type("Silent", (), {"gaussian": lambda self, units, size: np.zeros(size, np.int64)})()'
+SILENT = 'type("Silent", (), {"gaussian": lambda self, units, size: np.zeros(size, np.int64), "laplace": None})()'
 FROM_ROWS = f"(noisy_columns(rows, plan, {SILENT}), plan)"
 FROM_ROWS_OF_A_PLAN = f"(plan, noisy_columns(rows, plan, {SILENT}))"
 BROKEN = [
@@ -45,7 +45,7 @@ BROKEN = [
      "math.sqrt(2 * numeric + blocks + 1)", "math.sqrt(numeric + blocks)"),
     ("records", 1_500, SENSITIVITY, "math.sqrt(2 * numeric + blocks + 1)", "math.sqrt(2 * numeric + blocks)"),
     ("records", 1_500, DESCENT, "for name, *_ in column_part(problem).blocks}, plan, source)",
-     "for name, *_ in column_part(problem).blocks}, plan, source)"
+     "for name, *_ in column_part(problem).blocks if name != RECORDS}, plan, source)"
      " | {RECORDS: total.integers(-40, cells[RECORDS]) * 2.0**-40}"),
     ("columns, curved", 1_500, NOISE, "levels = [size for _, size, *_ in (*geometry.blocks, *geometry.hats)]",
      "levels = [1 / 2 for _ in (*geometry.blocks, *geometry.hats)]"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dplr._kit.validation import sentence
 from dplr.mechanisms.automatic import AUTO
-from dplr.mechanisms.descriptions import SHORTHANDS
+from dplr.mechanisms.descriptions import SHORTHANDS as SHORTHANDS
 from dplr.mechanisms.protocol import Mechanism, MechanismLike
 
 if TYPE_CHECKING:
