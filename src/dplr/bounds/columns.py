@@ -95,7 +95,9 @@ class _Declared:
         raise NotImplementedError
 
     def names(self, name: str) -> list[str]:
-        columns = [shown for place, shown in enumerate(self._all_names(name)) if place != self.left_out]
+        columns, left_out = self._all_names(name), self.left_out
+        if left_out is not None:
+            del columns[left_out]
         return [*columns, f"{name} is missing"] if self.marked else columns
 
     def unnamed(self, name: str) -> list[str]:
@@ -125,6 +127,8 @@ class Numeric(_Declared):
     @property
     def range(self) -> Pair:
         """The bounds after the transform."""
+        if self.transform == "clip":
+            return self.lower, self.upper
         function = TRANSFORMS[self.transform].of
         return function(self.lower), function(self.upper)
 
@@ -467,13 +471,13 @@ def read_pair(what: str, pair: Any) -> Pair:
     text = listed and any(isinstance(value, str) for value in pair)
     remedy = f'For text list its levels: {{"levels": {describe(np.asarray(pair).tolist())}}}.' if text else ""
     require(listed and len(pair) == 2, "bounds", f"must be a pair (lower, upper) for {what}", pair, remedy)
-    plain = (int(value) if isinstance(value, (bool, np.bool_)) else value for value in pair)
-    low, high = (real_number(f"bounds of {what}", value, remedy) for value in plain)
-    finite = math.isfinite(low) and math.isfinite(high) and math.isfinite(high - low)
-    require(finite, "bounds", f"must be finite for {what}", (low, high))
+    plain = [int(value) if isinstance(value, (bool, np.bool_)) else value for value in pair]
+    low, high = [real_number(f"bounds of {what}", value, remedy) for value in plain]
+    if -math.inf < low < high < math.inf and high - low < math.inf:
+        return low, high
+    require(math.isfinite(high - low), "bounds", f"must be finite for {what}", (low, high))
     remedy = _UNVARIED if low == high else f"The lower bound comes first: ({short(high)}, {short(low)})."
-    require(low < high, "bounds", f"must have lower < upper for {what}", (low, high), remedy)
-    return low, high
+    raise ValueError(sentence("bounds", f"must have lower < upper for {what}", (low, high), remedy))
 
 
 def read_levels(key: str, value: Any, least: int = 2) -> tuple[Level, ...]:

@@ -24,7 +24,8 @@ class Group(NamedTuple):
     Attributes
     ----------
     kind : "number", of a number or the product of two; "position" of a level; "hot", of which at most one is 1 and the
-        others 0; "shares" of knots, and the mark behind them; "shared", numbers of which at most one is not 0.
+        others 0; "mark" of what is missing, behind a number or position; "shares" of knots, and the mark behind them;
+        "shared", numbers of which at most one is not 0.
     range : of every column.
     knots : of each curve, among its shares.
     flags : how many of the last columns are 0 or 1 and measure nothing.
@@ -41,14 +42,15 @@ class Group(NamedTuple):
 
 def _of_column(column: Column) -> Iterator[Group]:
     """The number, if there is one, and the block behind it."""
-    if column.number and isinstance(column, Numeric):
-        yield Group("number", 1, column.number, flags=column.flag, quantity=column.quantity)
-    elif column.number:
-        yield Group("position", 1, column.number, flags=column.kind == "binary")
+    number, block = column.number, column.block
+    if number and isinstance(column, Numeric):
+        yield Group("number", 1, number, 0, column.flag, column.quantity)
+    elif number:
+        yield Group("position", 1, number, flags=column.kind == "binary")
     if isinstance(column, Curve):
-        yield Group("shares", column.block, knots=len(column.places), flags=column.marked)
-    elif column.block:
-        yield Group("hot", column.block, flags=column.block)
+        yield Group("shares", block, knots=len(column.places), flags=column.marked)
+    elif block:
+        yield Group("mark" if number else "hot", block, flags=block)
 
 
 def _of_product(product: Product) -> Group:
@@ -85,25 +87,20 @@ class Layout:
         return not self.products and all(isinstance(column, Numeric) and column.plain for column in self.columns)
 
     @cached_property
-    def _parts(self) -> tuple[tuple[Group, ...], ...]:
-        """The groups of each column, then of each product."""
-        of_columns = (tuple(_of_column(column)) for column in self.columns)
-        return (*of_columns, *((_of_product(product),) for product in self.products))
-
-    @cached_property
     def groups(self) -> tuple[tuple[int, Group], ...]:
         """Each group with its first column."""
-        groups = [group for part in self._parts for group in part]
+        groups = [group for column in self.columns for group in _of_column(column)]
+        groups += map(_of_product, self.products)
         return tuple(zip(accumulate((group.width for group in groups), initial=0), groups, strict=False))
 
     @cached_property
     def widths(self) -> tuple[int, ...]:
         """How many columns of the model each feature has, its number first, then its block; then each product."""
-        return tuple(sum(group.width for group in part) for part in self._parts)
+        of_columns = ((column.number is not None) + column.block for column in self.columns)
+        return (*of_columns, *(product.width for product in self.products))
 
     @cached_property
     def width(self) -> int:
-        """Number of columns of the model."""
         return sum(self.widths)
 
     @cached_property
@@ -114,7 +111,7 @@ class Layout:
     @cached_property
     def blocks(self) -> tuple[tuple[int, int], ...]:
         """(first column, number of columns) of each one-hot block; the mark beside a number is a block of one."""
-        return tuple((first, group.width) for first, group in self.groups if group.kind == "hot")
+        return tuple((first, group.width) for first, group in self.groups if group.kind in ("hot", "mark"))
 
     @cached_property
     def hats(self) -> tuple[tuple[int, int, int], ...]:
@@ -129,8 +126,7 @@ class Layout:
     @cached_property
     def marked(self) -> tuple[int, ...]:
         """The column of each number, or position of a level, that the mark of its missing values follows."""
-        pairs = zip(self.firsts, self._parts, strict=True)
-        return tuple(first for first, part in pairs if len(part) == 2 and part[1].kind == "hot")
+        return tuple(first - 1 for first, group in self.groups if group.kind == "mark")
 
     @cached_property
     def numbers(self) -> tuple[int, ...]:

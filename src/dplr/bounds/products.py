@@ -38,7 +38,6 @@ class Product:
 
     @property
     def square(self) -> bool:
-        """Whether a number is multiplied by itself."""
         return self.places[0] == self.places[1]
 
     @cached_property
@@ -125,7 +124,6 @@ class Product:
 
 
 def _has_levels(column: Column) -> bool:
-    """Whether columns of levels or bins stand for it."""
     return column.number is None and not isinstance(column, Curve)
 
 
@@ -191,11 +189,12 @@ def write_products(products: Sequence[Product], names: Sequence[str] | None) -> 
 
 def centred(products: Sequence[Product], features: Sequence[str]) -> str:
     """From where numbers count in products, as a sentence; empty where no product has a number."""
-    starts: dict[str, str] = {}
-    for product in products:
-        for place, factor in zip(product.places, product.factors, strict=True):
-            if factor.number is not None and not product.curve:
-                starts[factor.names(features[place])[0]] = f"{middle(factor.number):.6g}"
+    starts = {
+        factor.names(features[place])[0]: f"{middle(factor.number):.6g}"
+        for product in products
+        for place, factor in zip(product.places, product.factors, strict=True)
+        if factor.number and not product.curve
+    }
     if not starts:
         return ""
     clauses = [f"{name} counts from {start}" for name, start in list(starts.items())[:_NAMED]]

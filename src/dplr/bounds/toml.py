@@ -16,8 +16,6 @@ from dplr.bounds.columns import check_keys, read_column, read_levels, read_numbe
 Target = tuple[str, tuple[Any, ...]]
 
 KEYS = ("features", "target", "products", *UNIT_KEYS, LEARNED)
-_INIT = "`dplr bounds init` writes a file to fill in."
-_FORMS = "Give classes, or lower and upper, or threshold."
 _TARGET_KEYS = ("classes", "lower", "upper", "threshold")
 
 
@@ -41,13 +39,13 @@ def _read_table(table: Mapping[str, Any]) -> Target:
         return "classes", read_levels("classes", table["classes"])
     if keys == ["threshold"]:
         return "threshold", (read_number("threshold", table["threshold"]),)
-    require(keys == ["lower", "upper"], "target", "must have one of its forms", keys or list(table), _FORMS)
+    remedy = "Give classes, or lower and upper, or threshold."
+    require(keys == ["lower", "upper"], "target", "must have one of its forms", keys or list(table), remedy)
     column: Any = read_column("target", table)
     return "range", (column.lower, column.upper)
 
 
 def write_target(kind: str, values: tuple[Any, ...]) -> Any:
-    """The plain values that `read_target` reads back."""
     match kind:
         case "pair":
             return list(values)
@@ -64,8 +62,8 @@ def read_file(path: str | os.PathLike[str]) -> dict[str, Any]:
         with open(path, "rb") as file:
             return tomllib.load(file)
     except FileNotFoundError:
-        message = sentence("bounds", "must be the path of a file that exists", str(path), _INIT)
-        raise FileNotFoundError(message) from None
+        rule, remedy = "must be the path of a file that exists", "`dplr bounds init` writes a file to fill in."
+        raise FileNotFoundError(sentence("bounds", rule, str(path), remedy)) from None
     except (ValueError, RecursionError) as error:  # of the text's encoding, its syntax, its numbers, its nesting
         raise ValueError(sentence(str(path), "must be a TOML file", str(error) or type(error).__name__)) from None
 
