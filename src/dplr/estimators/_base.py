@@ -40,6 +40,7 @@ from dplr.ledger.reservation import MOST_BYTES
 from dplr.mechanisms import check_mechanism
 from dplr.noise import Source, source_of
 from dplr.planner.preview import warn_of_silence
+from dplr.privacy.statement import PrivacyStatement
 from dplr.problem.losses import Loss
 from dplr.problem.plan import Plan
 from dplr.rows import LabelRule, Table, Target, as_table, as_target, check_indexes, check_shapes
@@ -156,7 +157,7 @@ class PrivateLinearModel(FitOptions, NotebookView, Fitted, BaseEstimator):  # ty
         """Set the attributes of a release except coefficients. Fits, refits and readers of files set them only here."""
         self.__dict__.pop("evaluation_", None)  # of the model before
         self._record = done
-        self.privacy_ = done.statement
+        self.privacy_: PrivacyStatement = done.statement
         released = done.parts[0]
         self.history_: Any = done.histories[0]
         if len(done.parts) > 1:

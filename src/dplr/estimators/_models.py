@@ -34,6 +34,7 @@ ValueError
     A column is missing, or a value is infinite, or missing without a policy.""",
     "Privacy": "A prediction is a function of the released model and of its own row. It is as private as that row.",
 }
+Vector = NDArray[np.float64]
 Method = TypeVar("Method")
 
 
@@ -61,7 +62,7 @@ class PrivateClassifier(ClassifierMixin, LabelOptions, PrivateLinearModel):  # t
     _plain = "LinearSVC"
 
     @_prediction
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Vector:
         """Compute the margins of rows.
 
         Returns
@@ -102,7 +103,7 @@ class PrivateClassifier(ClassifierMixin, LabelOptions, PrivateLinearModel):  # t
         return len(self.classes_) == 2 and bool(self.outcome_ == self.classes_[0])
 
     @property
-    def _decision(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _decision(self) -> tuple[Vector, Vector]:
         return (-self.coef_, -self.intercept_) if self._turned else (self.coef_, self.intercept_)
 
     @property
@@ -110,9 +111,9 @@ class PrivateClassifier(ClassifierMixin, LabelOptions, PrivateLinearModel):  # t
         """The labels in the order of the fit: two as declared."""
         return self.classes_[::-1] if self._turned else self.classes_
 
-    def _set_coef(self, coef: NDArray[np.float64], intercept: NDArray[np.float64]) -> None:
-        self.coef_ = coef
-        self.intercept_ = intercept
+    def _set_coef(self, coef: Vector, intercept: Vector) -> None:
+        self.coef_: Vector = coef
+        self.intercept_: Vector = intercept
 
     def _label_rule(self, bounds: Bounds | None) -> LabelRule:
         in_bounds = bounds.target_classes() if bounds is not None else None
@@ -153,7 +154,7 @@ class PrivateRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
     _plain = "LinearRegression"
 
     @_prediction
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: Any) -> Vector:
         """Predict numbers.
 
         Returns
@@ -161,11 +162,10 @@ class PrivateRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
         ndarray of shape (n_rows,)
             Predictions in the units of y, clipped to the declared bounds of the target.
         """
-        margins = self._margins(X)
-        return self._record.prep.predicted(margins)
+        return self._record.prep.predicted(self._margins(X))
 
-    def _set_coef(self, coef: NDArray[np.float64], intercept: NDArray[np.float64]) -> None:
-        self.coef_: NDArray[np.float64] = coef[0]
+    def _set_coef(self, coef: Vector, intercept: Vector) -> None:
+        self.coef_: Vector = coef[0]
         self.intercept_: float = float(intercept[0])
 
     def _check_target(self, y: Target) -> Target:
@@ -223,7 +223,7 @@ class LogisticRegression(PrivateClassifier):
         return LOGISTIC
 
     @_prediction
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Vector:
         """Predict probabilities of the labels.
 
         Returns
@@ -239,7 +239,7 @@ class LogisticRegression(PrivateClassifier):
         return np.asarray(softmax(log_expit(log_odds), axis=1))  # each over their sum, also where all are tiny
 
     @_prediction
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_log_proba(self, X: Any) -> Vector:
         """Predict logarithms of the probabilities.
 
         Returns
@@ -252,9 +252,8 @@ class LogisticRegression(PrivateClassifier):
             return np.column_stack([log_expit(-log_odds), log_expit(log_odds)])
         return np.asarray(log_softmax(log_expit(log_odds), axis=1))
 
-    def _log_odds(self, X: Any) -> NDArray[np.float64]:
-        margins = self.decision_function(X)
-        return self._record.link.log_odds(margins)
+    def _log_odds(self, X: Any) -> Vector:
+        return self._record.link.log_odds(self.decision_function(X))
 
 
 @estimator
