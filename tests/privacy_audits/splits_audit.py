@@ -117,7 +117,7 @@ def held_out(table, relation):
 
 def misses(model, ready):
     """The rows on the side of a candidate."""
-    return SCORE_UNITS * int((ready.memory.X[:, 0] > 0).sum() if model.fit_intercept else (ready.memory.X < 0).sum())
+    return SCORE_UNITS * int((ready.data.X[:, 0] > 0).sum() if model.fit_intercept else (ready.data.X < 0).sum())
 
 
 def searched(table, relation):

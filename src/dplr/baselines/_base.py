@@ -214,11 +214,11 @@ class TableModel(NotebookView, CellModel, BaseEstimator):  # type: ignore[misc]
         rows.total(Moments(rows.geometry.d, rows.geometry.intercept > 0))  # raises for faulty rows
         assert facts.layout is not None
         if labels is None:
-            target = ready.memory.y.as_float()
+            target = ready.data.y.as_float()
         else:
             target = np.asarray(np.asarray(labels.y, np.float64) == labels.codes[1], np.float64)
         with muted(DataWarning):  # the sum above warned
-            matrix = encoded(ready.memory.X, facts.layout)
+            matrix = encoded(ready.data.X, facts.layout)
         codes = plan.grid.codes(matrix, target[:, None])
         positions, counts = counted(codes, plan.grid.sizes)
         cells = noisy(positions, counts, plan.grid.cells, plan.law, plan.theta, source)

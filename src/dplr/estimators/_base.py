@@ -27,7 +27,7 @@ from dplr.estimators._fitted import FITTED, Fitted
 from dplr.estimators._html import NotebookView
 from dplr.estimators._transformers import check_map, declared, handed_over
 from dplr.estimators._values import flat, named, numbers_of
-from dplr.fitting.data import Data, Memory, declared_unit, features_alone, read, refuse_stream, too_many
+from dplr.fitting.data import Data, Streamed, declared_unit, features_alone, read, refuse_stream, too_many
 from dplr.fitting.one_vs_rest import published
 from dplr.fitting.options import FitOptions, estimator
 from dplr.fitting.planning import PublicFacts, check_promise, public_n_rows
@@ -340,7 +340,7 @@ class PrivateLinearModel(FitOptions, NotebookView, Fitted, BaseEstimator):  # ty
         if isinstance(self.public, tuple):
             check_map(self.public[0], features)
         bounds = declared(codebook_of(bounds), features)
-        X, y = self._check_schema(X, data.y, not isinstance(data, Memory))
+        X, y = self._check_schema(X, data.y, isinstance(data, Streamed))
         d, columns = check_shapes(X, y)[1], X.columns if isinstance(X, Table) else None
         data = data.counted(X, y, self._label_rule(bounds), getattr(self, "class_weight", None), self._loss())
         n_rows = public_n_rows(data.units, self.n_rows, self.neighbouring, data.unit)

@@ -22,19 +22,6 @@ def names_of(layout: Layout | None, features: Sequence[str] | None, count: int) 
     return tuple(f"x{j}" for j in range(count)) if features is None else tuple(features)
 
 
-def target_name(y: Any) -> str | None:
-    """The name of the target, if it has one that can be written."""
-    table = as_table(y, "y")
-    name = table.columns[0] if table is not None and table.shape[1] == 1 else getattr(y, "name", None)
-    if not isinstance(name, str) or not name:
-        return None
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return None
-    return name
-
-
 def rows_to_predict(estimator: Any, X: Any, layout: Layout | None) -> NDArray[np.float64]:
     """Rows with the columns of `coef_`; those of a table are found by name where the bounds name them."""
     table = None if type(X) is np.ndarray else as_table(X)

@@ -95,14 +95,14 @@ def _released(estimator: Any, parts: _Parts) -> tuple[Any, BaseException | None]
     warn_of_silence(ready.facts, {estimator.eps: plan})
     model = estimator._of(blank(ready, plan), ready)
     evaluation = planned(
-        scorer_of(model, None, None, False), ready.memory.y, parts.sizes[0], beside(plan.statement.guarantee),
+        scorer_of(model, None, None, False), ready.data.y, parts.sizes[0], beside(plan.statement.guarantee),
         ready.facts.neighbouring, parts.data.unit,
     )  # fmt: skip
     plan, evaluation = _together(plan, evaluation, parts)
     blocks = {name: np.zeros(block.shape) for name, block in evaluation.statement.released.items()}
     estimator._check_file(ledger, ready, estimator.eps, plan, evaluation.of(blocks))
     ready.data.warn_narrow(ready.facts.prep)
-    n, relation = len(ready.memory.y), ready.facts.neighbouring
+    n, relation = len(ready.data.y), ready.facts.neighbouring
     ended: BaseException | None = None
     with spending(ledger, [plan.statement], source) as reservation:
         with ready.explaining():
@@ -126,7 +126,7 @@ def _together(plan: Plan, evaluation: EvaluationPlan, parts: _Parts) -> tuple[Pl
     fit, part = plan.statement, evaluation.statement
     split, loss = split_words(fit.reproducible), "the larger of both losses"
     if fit.neighbouring is Neighbouring.REPLACE_ONE:
-        tested, fitted = (f"{size} of {len(parts.ready.memory.y)} rows" for size in parts.sizes)
+        tested, fitted = (f"{size} of {len(parts.ready.data.y)} rows" for size in parts.sizes)
     else:
         tested, fitted = (f"rows that a share of {float(of):g} was drawn for, one by one" for of in parts.shares)
     whole = replace(
@@ -147,7 +147,7 @@ def _together(plan: Plan, evaluation: EvaluationPlan, parts: _Parts) -> tuple[Pl
 def _evaluated(model: Any, plan: EvaluationPlan, parts: _Parts, tested: Any, source: Source) -> Evaluation:
     """The evaluation. No row can end it: all were checked, and one that has no finite answer counts nowhere."""
     with muted(DataWarning):  # a fit of these rows gives them all
-        rows, data = parts.ready.memory, parts.data
+        rows, data = parts.ready.data, parts.data
         part, weights = rows.take(tested), None
         if data.unit.weighted:  # without the factors of labels, which are for fits
             weights = row_weights(len(rows.y), data.unit, sample_weight=data.sample_weight).take(tested)

@@ -321,7 +321,7 @@ class PrivateSearch(NotebookView, MetaEstimatorMixin, BaseEstimator):  # type: i
         facts = [trial.ready.facts for trial in trials]
         check_promise([eps], facts[0])
         if facts[0].neighbouring == Neighbouring.REPLACE_ONE:  # a private number of rows refuses nothing
-            self._enough(len(trials[0].ready.memory.y), len(trials))
+            self._enough(len(trials[0].ready.data.y), len(trials))
         plan = plan_partition(facts, eps, self.estimator.rng is not None)
         warn_of_noise(trial_plan.outlook for trial_plan in plan.planned)
         source = self.estimator._source()
@@ -343,7 +343,7 @@ class PrivateSearch(NotebookView, MetaEstimatorMixin, BaseEstimator):  # type: i
         if n_rows is None and fixed and hasattr(X, "__len__"):
             n_rows = len(X)
         with muted(Warning):  # eps of fits to public rows promises nothing, and need not
-            rows = len(Trial.of(candidates[0][0], *self.public, eps).ready.memory.y)
+            rows = len(Trial.of(candidates[0][0], *self.public, eps).ready.data.y)
             counted = fixed and n_rows is not None
             level = eps * n_rows / rows if counted else eps  # where curves="auto" takes those of the private rows
             trials = [Trial.of(model, *self.public, level) for model, _ in candidates]
@@ -352,7 +352,7 @@ class PrivateSearch(NotebookView, MetaEstimatorMixin, BaseEstimator):  # type: i
             place = self._best_on_public(trials, eps, n_rows)
         candidate, params = candidates[place]
         model = clone(candidate)
-        rows = len(trials[0].ready.memory.y)
+        rows = len(trials[0].ready.data.y)
         comparison = f"{len(trials)} candidates, compared on {rows} public rows: they are {DISJOINT}"
         words = ", ".join(f"{name} = {value!r}" for name, value in params.items())
         model._facts = (f"parameters {words} were chosen among {comparison}",)
@@ -362,7 +362,7 @@ class PrivateSearch(NotebookView, MetaEstimatorMixin, BaseEstimator):  # type: i
 
     def _best_on_public(self, trials: list[Trial], eps: float, n_rows: int | None) -> int:
         """The candidate with the fewest errors over folds, each fit at the n eps of the private one."""
-        rows = len(trials[0].ready.memory.y)
+        rows = len(trials[0].ready.data.y)
         self._enough(rows, _FOLDS)
         folds = np.array_split(np.random.default_rng(_FOLDS_SEED).permutation(rows), _FOLDS)
         source, totals = Source(_FOLDS_SEED), [0] * len(trials)
@@ -452,7 +452,7 @@ class PrivateSearch(NotebookView, MetaEstimatorMixin, BaseEstimator):  # type: i
 def _partition(trials: Sequence[Trial], plan: SearchPlan, eps: float, source: Source) -> tuple[int, Any]:
     """Fit each candidate to its part, and choose on the last one (theorem 1): the position taken, and its model."""
     first = trials[0].ready
-    parts = secret_parts(source, len(first.memory.y), shares(len(trials)), first.facts.neighbouring)
+    parts = secret_parts(source, len(first.data.y), shares(len(trials)), first.facts.neighbouring)
     models = []
     for trial, planned, part, size in zip(trials, plan.planned, parts, plan.sizes, strict=False):
         models.append(trial.fit(trial.ready.take(part, size), planned, source))
@@ -465,10 +465,10 @@ def _partition(trials: Sequence[Trial], plan: SearchPlan, eps: float, source: So
 
 def cost(fitted: Any, ready: FitInput) -> int:
     """The loss of a fitted model on rows, in units: errors, or squared errors within the target's range."""
-    if not len(ready.memory.y):  # under add_remove a part may have no row
+    if not len(ready.data.y):  # under add_remove a part may have no row
         return 0
     prep = fitted._record.prep
-    X = ready.memory.X.native if isinstance(ready.memory.X, Table) else ready.memory.X
+    X = ready.data.X.native if isinstance(ready.data.X, Table) else ready.data.X
     rows = prep.counted(np.ascontiguousarray(rows_to_predict(fitted, X, prep.layout)))
     values = linear(rows, np.atleast_2d(fitted.coef_), np.atleast_1d(fitted.intercept_))
     if ready.data.labels is not None:
@@ -476,7 +476,7 @@ def cost(fitted: Any, ready: FitInput) -> int:
     target = prep.target or (-1.0, 1.0)
     if prep.link == "log":
         values = rates(values, target[1])
-    return squared_errors(values, ready.memory.y.as_float(), target)
+    return squared_errors(values, ready.data.y.as_float(), target)
 
 
 def check_same_target(trials: Sequence[Trial]) -> None:

@@ -20,7 +20,7 @@ from dplr.evaluation.pair import DecisionPair, ErrorPair, PairEvaluation, PairSc
 from dplr.evaluation.scorer import Scoring, codes_of, finite, scorer_of
 from dplr.evaluation.tally import BATCH, Outcomes
 from dplr.evaluation.value import Evaluation
-from dplr.fitting.data import Declared, Memory, Streamed, declared_unit, read
+from dplr.fitting.data import Data, Declared, Streamed, declared_unit, read
 from dplr.fitting.options import documented
 from dplr.fitting.planning import check_loss, public_n_rows, rows_sentence
 from dplr.fitting.run import accounted
@@ -261,9 +261,7 @@ def _assumptions(in_sample: bool) -> list[str]:
     ]
 
 
-def _read(
-    X: Any, y: Any, scorer: Scoring, declared: Declared, sample_weight: Any, person: Any, **answers: Any
-) -> Memory | Streamed:
+def _read(X: Any, y: Any, scorer: Scoring, declared: Declared, sample_weight: Any, person: Any, **answers: Any) -> Data:
     """The rows, with ids and weights apart; shapes and indexes are checked, and only ids and weights are read."""
     if X is None:
         if scorer.needs_rows:
@@ -289,7 +287,7 @@ def _column(target: Any) -> Any:
     return target if table is None else table.column(0, slice(None)).to_native()
 
 
-def _numbers(plan: EvaluationPlan, data: Memory | Streamed, source: Source) -> dict[str, Any]:
+def _numbers(plan: EvaluationPlan, data: Data, source: Source) -> dict[str, Any]:
     """The exact sums with fresh noise; rows without an answer or an outcome are refused before it is drawn."""
     outcomes = counted(plan, data)
     if outcomes.lost:
@@ -305,7 +303,7 @@ def drawn(outcomes: Outcomes, statement: PrivacyStatement, source: Source) -> di
     return {name: noisy_cells(total, block, ..., source) for (name, block), total in blocks}
 
 
-def counted(plan: EvaluationPlan, data: Memory | Streamed) -> Outcomes:
+def counted(plan: EvaluationPlan, data: Data) -> Outcomes:
     """The exact sums of all rows; one without an answer or an outcome counts nowhere."""
     scorer, grid, blocks = plan.scorer, plan.grid, plan.statement.released
     sums = len(blocks) - 1 - ("count" in blocks)

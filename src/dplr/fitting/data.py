@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import os
 import tempfile
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -62,7 +61,7 @@ _SHOWN = 20  # columns in an error
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True, kw_only=True)
-class Data(ABC):
+class Data:
     """X without the columns of y, of ids and of weights, and these; it has no repr, so no error shows a row.
 
     Until `counted`, X, y and the unit are as the caller gave them, and no value was looked at.
@@ -76,6 +75,7 @@ class Data(ABC):
     unit : that the release protects; with the factors of labels once rows are counted.
     weight_column : the column of X that held the weights; None for none.
     labels : of a classifier; None for a numeric target.
+    weights : None where every row has weight 1, and where rows are streamed.
     """
 
     X: Any
@@ -86,13 +86,13 @@ class Data(ABC):
     unit: Unit
     weight_column: str | None
     labels: Labels | None = None
+    weights: RowWeights | None = None
 
     @property
-    @abstractmethod
     def units(self) -> int:
         """The number of persons, or of rows, once they are counted."""
+        return len(self.X) if self.weights is None else self.weights.units
 
-    @abstractmethod
     def counted(
         self, X: Any, y: Any, rule: LabelRule | None = None, class_weight: ClassWeight = None, loss: Loss = SQUARED
     ) -> Self:
@@ -100,25 +100,45 @@ class Data(ABC):
 
         No value is read except ids and weights, and of a stream all that must be read to count its rows.
         """
+        labels, weights = None if rule is None else rule.of(y), None
+        unit = with_classes(self.unit, class_weight, labels, loss)
+        if unit.weighted:
+            weights = row_weights(len(X), unit, self.ids, self.sample_weight, class_factors(labels, unit))
+        return replace(self, X=X, y=y, labels=labels, unit=unit, weights=weights)
 
-    @abstractmethod
     def rows(self, prep: Prep, position: int | None = None, told: BoundsNotice | None = None) -> Rows:
         """The rows of one class against the rest; None: of all."""
+        if self.y is None:
+            y = np.zeros(len(self.X))
+        elif self.labels is None:
+            y = self.y.values
+        else:
+            y = self.labels.against_the_rest(position) if self.several else self.labels.y
+        return ArrayRows(self.X, y, prep, weights=self.weights, told=told)
 
     @property
     def several(self) -> bool:
         """Whether there are more than two classes."""
         return self.labels is not None and len(self.labels.classes) > 2
 
-    def check_plans(self, plans: Sequence[Plan]) -> None:  # noqa: B027
+    def take(self, indices: NDArray[np.intp]) -> Self:
+        """Some of the rows, which are counted and in memory."""
+        X = self.X.take(indices) if isinstance(self.X, Table) else self.X[indices]
+        labels = None if self.labels is None else self.labels.take(indices)
+        weights = None if self.weights is None else self.weights.take(indices)
+        return replace(self, X=X, y=self.y.take(indices), labels=labels, weights=weights)
+
+    def check_plans(self, plans: Sequence[Plan]) -> None:
         """Refuse plans that these rows cannot serve, before anything is reserved."""
 
-    def warn_narrow(self, prep: Prep) -> None:  # noqa: B027
+    def warn_narrow(self, prep: Prep) -> None:
         """Warn of target bounds that are far wider than the target, where this needs no pass over the rows."""
+        if prep.target is not None:
+            warn_narrow(self.y, prep.target)
 
     def explained(self, error: FaultyRows) -> str:
         """The sentence for the data holder about faulty rows."""
-        return str(error)
+        return explained(error, self.y, self.labels)
 
     def query_facts(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """What a statement assumes of a query, and what it does not cover, of which the user is warned."""
@@ -129,53 +149,6 @@ class Data(ABC):
         assumed, uncovered = self.query_facts()
         assumptions = (*statement.assumptions, *assumed)
         return replace(statement, assumptions=assumptions, uncovered=(*statement.uncovered, *uncovered))
-
-    def _unit(self, labels: Labels | None, class_weight: ClassWeight, loss: Loss) -> Unit:
-        return with_classes(self.unit, class_weight, None if labels is None else labels.classes.tolist(), loss)
-
-
-@dataclass(frozen=True, eq=False, repr=False, slots=True, kw_only=True)
-class Memory(Data):
-    """Rows in memory; `weights` is None where every row has weight 1."""
-
-    weights: RowWeights | None = None
-
-    @property
-    def units(self) -> int:
-        return len(self.X) if self.weights is None else self.weights.units
-
-    def counted(
-        self, X: Any, y: Any, rule: LabelRule | None = None, class_weight: ClassWeight = None, loss: Loss = SQUARED
-    ) -> Self:
-        labels, weights = None if rule is None else rule.of(y), None
-        unit = self._unit(labels, class_weight, loss)
-        if unit.weighted:
-            weights = row_weights(len(X), unit, self.ids, self.sample_weight, class_factors(labels, unit))
-        return replace(self, X=X, y=y, labels=labels, weights=weights, unit=unit)
-
-    def rows(self, prep: Prep, position: int | None = None, told: BoundsNotice | None = None) -> Rows:
-        labels: Any = self.labels
-        if self.several:
-            y = labels.against_the_rest(position)
-        elif self.y is None:
-            y = np.zeros(len(self.X))
-        else:
-            y = self.y.values if labels is None else labels.y
-        return ArrayRows(self.X, y, prep, weights=self.weights, told=told)
-
-    def warn_narrow(self, prep: Prep) -> None:
-        if prep.target is not None:
-            warn_narrow(self.y, prep.target)
-
-    def explained(self, error: FaultyRows) -> str:
-        return explained(error, self.y, self.labels)
-
-    def take(self, indices: NDArray[np.intp]) -> Self:
-        """Some of the rows, which are counted."""
-        X = self.X.take(indices) if isinstance(self.X, Table) else self.X[indices]
-        labels = None if self.labels is None else self.labels.take(indices)
-        weights = None if self.weights is None else self.weights.take(indices)
-        return replace(self, X=X, y=self.y.take(indices), labels=labels, weights=weights)
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True, kw_only=True)
@@ -209,24 +182,14 @@ class Streamed(Data):
         if rule is not None and rule.declared == FROM_DATA:
             remedy = "Declare them: a stream is not read for its labels."
             raise ValueError(sentence("classes", "must be declared where rows are streamed", FROM_DATA, remedy))
-        labels, counts, weighing = None if rule is None else rule.of(y), None, None
-        unit = self._unit(labels, class_weight, loss)
+        labels, counts = None if rule is None else rule.of(y), None
+        unit = with_classes(self.unit, class_weight, labels, loss)
         if unit.person is None:
             count = count_rows(self.stream)
         else:
             count, counts = count_persons(self.stream, unit.person)
-        if unit.weighted:
-            weighing = Weighing(unit, self.weight_column, counts)
-        return replace(self, X=X, y=y, rule=rule, labels=labels, unit=unit, count=count, weighing=weighing)
-
-    def rows(self, prep: Prep, position: int | None = None, told: BoundsNotice | None = None) -> Rows:
-        layout, (weighing, tally) = prep.layout, self.tallied()
-        columns = tuple(layout.features if layout is not None and layout.named else self.X.columns)
-        recipe = Recipe(columns, self.target, self.rule, position, self.several, prep, weighing)
-        parts, bar = self.stream.parts.chosen(recipe.columns), row_bar if self.progress else no_bar
-        source = StreamSource(parts, self.count, self.units, bar, self._folder)
-        source.tally = tally
-        return StreamedRows(source, recipe)
+        weighing = Weighing(unit, self.weight_column, counts) if unit.weighted else None
+        return replace(self, X=X, y=y, labels=labels, unit=unit, rule=rule, count=count, weighing=weighing)
 
     def tallied(self) -> tuple[Weighing | None, Tally | None]:
         """What weighs rows in a pass, and what adds up the weights of persons there; None for none."""
@@ -235,10 +198,26 @@ class Streamed(Data):
         tally = Tally(self.units)
         return replace(self.weighing, tally=tally), tally
 
+    def rows(self, prep: Prep, position: int | None = None, told: BoundsNotice | None = None) -> Rows:
+        layout, (weighing, tally) = prep.layout, self.tallied()
+        columns = tuple(layout.features if layout is not None and layout.named else self.X.columns)
+        recipe = Recipe(columns, self.target, self.rule, position, self.several, prep, weighing)
+        parts, bar = self.stream.parts.chosen(recipe.columns), row_bar if self.progress else no_bar
+        keep, here = self.stream.keep, self.stream.parts.is_local
+        default = tempfile.gettempdir() if here else ""  # each worker has a folder of its own
+        folder = None if keep is False else default if keep is None else os.fspath(keep)
+        return StreamedRows(StreamSource(parts, self.count, self.units, bar, folder, tally=tally), recipe)
+
     def check_plans(self, plans: Sequence[Plan]) -> None:
         if any(plan.settings is not None and plan.settings.samples_rows for plan in plans):
             remedy = "Take full batches, the default, or read the rows into memory."
             raise ValueError(sentence("batch", "must be None where rows are streamed", "Poisson batches", remedy))
+
+    def warn_narrow(self, prep: Prep) -> None:
+        pass
+
+    def explained(self, error: FaultyRows) -> str:
+        return str(error)
 
     def query_facts(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         if self.stream.query is None:
@@ -251,12 +230,6 @@ class Streamed(Data):
             warn(f"{fact}: the privacy statement does not cover it. {remedy}", PrivacyWarning)
         return (f"{_FROM_ONE}, and no two from the same one",), uncovered
 
-    @property
-    def _folder(self) -> str | None:
-        keep, here = self.stream.keep, self.stream.parts.is_local
-        default = tempfile.gettempdir() if here else ""  # each worker has a folder of its own
-        return None if keep is False else default if keep is None else os.fspath(keep)
-
 
 # ---- what a caller gave ----
 
@@ -264,7 +237,7 @@ class Streamed(Data):
 def read(
     X: Any, y: Any = NO_TARGET, sample_weight: Any = None, person: Any = None, *, declared: Declared,
     features: Sequence[str] | None = None, progress: bool = False, **beside: Any,
-) -> Memory | Streamed:  # fmt: skip
+) -> Data:  # fmt: skip
     """The data of a release, with y, ids and weights apart from X. No value is looked at.
 
     Parameters
@@ -282,16 +255,23 @@ def read(
         they are declared, or undeclared; and for indexes of other orders.
     """
     stream = as_stream(X)
-    table = None if type(X) is np.ndarray else as_table(X if stream is None else stream.parts.empty)
+    X = X if stream is None else stream.parts.empty
+    table = None if type(X) is np.ndarray else as_table(X)
     target = y if isinstance(y, str) else None
-    if target is not None or (stream is not None and y is not NO_TARGET):
-        table, y = _without_target(table, X if stream is None else stream.parts.empty, y)
-        for parameter, value in (("person", person), ("sample_weight", sample_weight)):
-            if stream is not None and value is not None and not isinstance(value, str):
-                raise TypeError(sentence(parameter, "must name a column where rows are streamed", type(value).__name__))
+    if stream is not None and y is not NO_TARGET:
+        for parameter, value in (("y", y), ("person", person), ("sample_weight", sample_weight)):
+            if not isinstance(value, str) and (value is not None or parameter == "y"):
+                rule = "must be the name of a column" if parameter == "y" else "must name a column"
+                raise TypeError(sentence(parameter, f"{rule} where rows are streamed", type(value).__name__))
+    if target is not None:
+        if table is None or target not in table.columns:
+            got = f"is of type {type(X).__name__}, without names"
+            got = got if table is None else f"has the columns {list(table.columns)[:_SHOWN]}"
+            raise ValueError(sentence("y", "must be an array, or the name of a column of X", y, f"X {got}."))
+        table, (y,) = table.parted([target])
     y = None if y is NO_TARGET else y
-    given = X if table is None else table.native
-    check_indexes(X=given, y=y, **beside, person=person, sample_weight=sample_weight)
+    X = X if table is None else table.native
+    check_indexes(X=X, y=y, **beside, person=person, sample_weight=sample_weight)
     unit, weight = declared
     column, ids = _source("person", person, unit.person)
     weight_column, weights = _source("sample_weight", sample_weight, weight)
@@ -305,38 +285,23 @@ def read(
     if column is not None and column == weight_column:
         raise ValueError(sentence("sample_weight", "must not be the column of the ids", weight_column))
     names = [name for name in (column, weight_column) if name is not None]
-    table, columns = _without(table, given, names, features or ())
-    ids, weights = columns.get(column, ids), columns.get(weight_column, weights)
-    unit = of_persons(unit, None if ids is None else column or _label(ids))
+    _check_columns(table, X, names, features or ())
+    if table is not None and names:
+        table, columns = table.parted(names)
+        apart = dict(zip(names, columns, strict=True))
+        ids, weights = apart.get(column or "", ids), apart.get(weight_column or "", weights)
+    unit = of_persons(unit, None if ids is None else column or _name_of(ids) or _UNNAMED)
     for parameter, name in (("person", unit.person), ("sample_weight", weight)):
         if table is not None and name in table.columns:  # ids given beside X must not be among its features too
             remedy = "Give them once: leave the parameter out, or take the column out of X."
             raise ValueError(sentence(parameter, f"must not be given beside a column {name!r} of X", "both", remedy))
-    facts = {
-        "X": X if table is None else table, "y": y, "name": target or target_name(y), "ids": ids,
-        "sample_weight": weights, "unit": unit, "weight_column": weight_column,
-    }  # fmt: skip
-    return Memory(**facts) if stream is None else Streamed(**facts, stream=stream, target=target, progress=progress)
+    facts: dict[str, Any] = {"ids": ids, "sample_weight": weights, "unit": unit, "weight_column": weight_column}
+    facts |= {"X": X if table is None else table, "y": y, "name": target or _name_of(y, as_table(y, "y"))}
+    return Data(**facts) if stream is None else Streamed(**facts, stream=stream, target=target, progress=progress)
 
 
-def _without_target(table: Table | None, X: Any, name: Any) -> tuple[Table, Any]:
-    """A table without the column of y, and the column."""
-    if not isinstance(name, str):
-        raise TypeError(sentence("y", "must be the name of a column where rows are streamed", type(name).__name__))
-    if table is None or name not in table.columns:
-        kind = type(X).__name__
-        remedy = f"X is of type {kind}, without names."
-        if table is not None:
-            remedy = f"X has the columns {list(table.columns)[:_SHOWN]}."
-        raise ValueError(sentence("y", "must be an array, or the name of a column of X", name, remedy))
-    place = table.columns.index(name)
-    return table.without([place]), table.column(place, slice(None)).to_native()
-
-
-def _without(
-    table: Table | None, X: Any, names: Sequence[str], features: Sequence[str]
-) -> tuple[Table | None, dict[str | None, Any]]:
-    """A table without these columns, and the columns."""
+def _check_columns(table: Table | None, X: Any, names: Sequence[str], features: Sequence[str]) -> None:
+    """Refuse names of ids and weights that are not those of columns, or are those of features."""
     for name in names:
         if name in features:
             remedy = "Ids and weights are not features: take it out of the bounds."
@@ -345,34 +310,14 @@ def _without(
             got = type(X).__name__ if table is None else list(table.columns)
             remedy = "Correct the name, or give the values to `fit`: person=ids, sample_weight=weights."
             raise ValueError(sentence("X", f"must have the column {name!r}", got, remedy))
-    if table is None or not names:
-        return table, {}
-    places = [table.columns.index(name) for name in names]
-    columns = [table.column(place, slice(None)).to_native() for place in places]
-    return table.without(places), dict(zip(names, columns, strict=True))
 
 
 def features_alone(X: Any, person: str | None, weight_column: str | None) -> Any:
     """A table to predict, without the columns of ids and weights; they may be missing."""
     ignored = {person, weight_column} - {None}
     table = as_table(X) if ignored and type(X) is not np.ndarray else None
-    if table is None:
-        return X
-    places = [place for place, name in enumerate(table.columns) if name in ignored]
-    return table.without(places).native if places else X
-
-
-def target_name(y: Any) -> str | None:
-    """The name of the target, if it has one that can be written."""
-    table = as_table(y, "y")
-    name = table.columns[0] if table is not None and table.shape[1] == 1 else getattr(y, "name", None)
-    if not isinstance(name, str) or not name:
-        return None
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return None
-    return name
+    names = [] if table is None else [name for name in table.columns if name in ignored]
+    return X if table is None or not names else table.parted(names)[0].native
 
 
 def refuse_stream(X: Any, where: str) -> None:
@@ -393,15 +338,13 @@ def _source(parameter: str, value: Any, declared: str | None) -> tuple[str | Non
     return check_name(parameter, value), None
 
 
-def _label(ids: Any) -> str:
-    """The name of a Series, where it can be written."""
-    name = getattr(ids, "name", None)
-    if not isinstance(name, str) or not name:
-        return _UNNAMED
+def _name_of(column: Any, table: Table | None = None) -> str | None:
+    """The name of a Series, or of a table's only column, where it can be written."""
+    name = getattr(column, "name", None) if table is None or table.shape[1] != 1 else table.columns[0]
     try:
-        return check_name("person", name)
-    except ValueError:
-        return _UNNAMED
+        return check_name("y", name)
+    except (TypeError, ValueError):
+        return None
 
 
 # ---- the unit of privacy, as parameters and bounds declare it ----
@@ -438,7 +381,7 @@ def refuse_units(bounds: Bounds | None, where: str) -> None:
             raise ValueError(sentence("bounds", f"must declare no `{name}` {where}", value, remedy))
 
 
-def with_classes(unit: Unit, class_weight: ClassWeight, classes: Sequence[Any] | None, loss: Loss) -> Unit:
+def with_classes(unit: Unit, class_weight: ClassWeight, of: Labels | Sequence[Any] | None, loss: Loss) -> Unit:
     """The unit with the public factor of each label; without labels those that the mapping names."""
     if class_weight is None:
         return unit
@@ -449,6 +392,7 @@ def with_classes(unit: Unit, class_weight: ClassWeight, classes: Sequence[Any] |
         remedy = "Give public factors, such as {'no': 1, 'yes': 3}: 'balanced' would take them from the private labels."
         raise TypeError(sentence("class_weight", "must be a mapping of labels to factors", class_weight, remedy))
     factors = {_plain(label): factor for label, factor in class_weight.items()}
+    classes = of.classes.tolist() if isinstance(of, Labels) else of
     labels = _ordered(factors) if classes is None else [_plain(label) for label in classes]
     if set(factors) != set(labels) or len(factors) < 2:
         rule = f"must name every label, {labels}" if classes is not None else "must name every label"

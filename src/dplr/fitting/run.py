@@ -16,7 +16,7 @@ from dplr.bounds.declared import Bounds
 from dplr.bounds.fourier import FourierMap
 from dplr.bounds.scaling import Prep
 from dplr.fitting import ranges
-from dplr.fitting.data import Data, Memory
+from dplr.fitting.data import Data
 from dplr.fitting.planning import PublicFacts
 from dplr.fitting.pretraining import PublicData
 from dplr.ledger.budget import Budget, Reservation
@@ -49,15 +49,9 @@ class FitInput:
     data: Data
     facts: PublicFacts
 
-    @property
-    def memory(self) -> Memory:
-        """The rows of a search or a baseline, which streams are refused for."""
-        assert isinstance(self.data, Memory)
-        return self.data
-
     def take(self, indices: NDArray[np.intp], n_rows: int | None) -> FitInput:
         """Some of the rows, and how many of them are public."""
-        return FitInput(self.memory.take(indices), replace(self.facts, n_rows=n_rows))
+        return FitInput(self.data.take(indices), replace(self.facts, n_rows=n_rows))
 
     def rows(self, notice: BoundsNotice | None = None) -> Rows:
         """All rows, and with several classes those of one class against the rest."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplr._kit.validation import sentence
-from dplr.fitting.data import Memory, Streamed
+from dplr.fitting.data import Data, Streamed
 from dplr.quantiles.columns import numbers_of, texts_of
 from dplr.quantiles.grid import Kind
 from dplr.rows import Table, as_table
@@ -21,7 +21,7 @@ from dplr.rows.streams.histograms import HistogramPass, Histograms, added
 class PrivateRows:
     """The private rows, which are counted, and the kinds of their columns."""
 
-    data: Memory | Streamed
+    data: Data
     kinds: dict[str, Kind]
 
     @property
@@ -34,7 +34,7 @@ class PrivateRows:
     def counted(self) -> Histograms:
         """The exact histograms."""
         job, data = HistogramPass(numbers_of(self.kinds), texts_of(self.kinds)), self.data
-        if isinstance(data, Memory):
+        if not isinstance(data, Streamed):
             names = names_of(data.X)
             places = [[names.index(name) for name in some] for some in (job.numbers, job.texts)]
             weights = None if data.weights is None else data.weights.of_rows
