@@ -17,7 +17,7 @@ import dplr
 from dplr.fitting.data import with_classes
 from dplr.privacy.unit import ROW, Unit
 from dplr.problem.losses import LOGISTIC
-from dplr.rows import as_target, resolve_labels
+from dplr.rows import LabelRule, as_target
 from dplr.rows.persons import class_factors, row_weights, shares
 from dplr.rows.weights import RowWeights
 
@@ -253,7 +253,7 @@ def test_the_data_holder_is_told_of_clipped_weights_and_of_a_cap_from_the_data()
     ],
 )
 def test_each_row_has_the_factor_of_its_label_over_the_largest(y, classes, given_factors, wanted):
-    labels = resolve_labels(as_target(y), classes)
+    labels = LabelRule(classes).of(as_target(y))
     unit = with_classes(ROW, given_factors, labels.classes.tolist(), LOGISTIC)
     assert_array_equal(class_factors(labels, unit), wanted)
     assert dict(unit.class_weights) == {str(label): float(factor) for label, factor in given_factors.items()}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dplr.privacy.selection import SCORE_UNITS
-from dplr.rows import as_target, resolve_labels
+from dplr.rows import LabelRule, as_target
 from dplr.rows.scores import errors, linear, squared_errors
 
 
@@ -28,7 +28,7 @@ def test_errors_are_counted_record_by_record(classes):
     rng = np.random.default_rng(1)
     values = rng.normal(size=(30, 1 if len(classes) == 2 else 3))
     y = rng.choice(np.array(classes), 30)
-    labels = resolve_labels(as_target(y), classes)
+    labels = LabelRule(classes).of(as_target(y))
     predicted = labels.classes[(values[:, 0] > 0).astype(int) if len(classes) == 2 else values.argmax(axis=1)]
     assert errors(values, labels) == int((predicted != y).sum()) * SCORE_UNITS
 

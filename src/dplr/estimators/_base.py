@@ -22,11 +22,10 @@ from dplr._kit.validation import check_delta, check_eps, check_flag, sentence
 from dplr.bounds.declared import Bounds, as_bounds, codebook_of
 from dplr.estimators import _callers, _html, _refit
 from dplr.estimators._callers import Callers, call_stack
-from dplr.estimators._columns import rows_to_predict
+from dplr.estimators._columns import flat, named, numbers_of, rows_to_predict
 from dplr.estimators._fitted import FITTED, Fitted
 from dplr.estimators._html import NotebookView
 from dplr.estimators._transformers import check_map, declared, handed_over
-from dplr.estimators._values import flat, named, numbers_of
 from dplr.fitting.data import Data, Streamed, declared_unit, features_alone, read, refuse_stream, too_many
 from dplr.fitting.one_vs_rest import published
 from dplr.fitting.options import FitOptions, estimator

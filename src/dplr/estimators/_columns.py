@@ -1,18 +1,18 @@
-"""The columns of a fitted model: their names, and the rows of a table to predict."""
+"""Columns as scikit-learn's users give them: lists, objects, targets in one column; and rows of a table to predict."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
 from sklearn.utils.validation import validate_data
 
 from dplr._kit.validation import sentence
 from dplr.bounds.layout import Layout
-from dplr.estimators._values import named
-from dplr.rows import as_table, predictors, warn_of_new
+from dplr.rows import as_float, as_table, check_unmasked, predictors, warn_of_new
 
 
 def names_of(layout: Layout | None, features: Sequence[str] | None, count: int) -> tuple[str, ...]:
@@ -32,18 +32,50 @@ def rows_to_predict(estimator: Any, X: Any, layout: Layout | None) -> NDArray[np
         return predictors(table, layout)
     # Where bounds say what a missing value counts as, an array has NaN; `predictors` refuses every other one.
     missing = layout is not None and not layout.plain
-    checked = named(
-        "X",
-        validate_data,
-        estimator,
-        X,
-        reset=False,
-        dtype=np.float64,
-        skip_check_array=table is not None,
-        ensure_all_finite=not missing,
-    )
+    options = {"dtype": np.float64, "skip_check_array": table is not None, "ensure_all_finite": not missing}
+    checked = named("X", validate_data, estimator, X, reset=False, **options)
     if table is None and (layout is None or layout.plain):
         rows = np.asarray(checked)
         warn_of_new(rows, layout)
         return rows
     return predictors(checked if table is None else table, layout)
+
+
+def named(parameter: str, check: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """The result of a check of scikit-learn; its refusal becomes a sentence that names the parameter.
+
+    Its words stay, because other tools look for them, apart from the entries of an array.
+    """
+    for given in arguments:
+        check_unmasked(parameter, given)
+    try:
+        return check(*arguments, **options)
+    except (TypeError, ValueError, OverflowError) as error:
+        if type(error) not in (TypeError, ValueError, OverflowError) or str(error).startswith("`"):
+            raise
+        words = str(error).partition("\n[")[0].rstrip(".")
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"`{parameter}` must pass the checks of scikit-learn, which says: {words}.") from None
+
+
+def flat(y: Any) -> Any:
+    """One target per record, also where the targets come as one column; their types stay what they are."""
+    if isinstance(y, (list, tuple)):
+        return [_alone(value) for value in y]
+    if (table := as_table(y, "y")) is not None and table.shape[1] == 1:
+        return table.column(0, slice(None)).to_native()
+    return named("y", column_or_1d, y, warn=True) if len(getattr(y, "shape", ())) > 1 else y
+
+
+def _alone(value: Any) -> Any:
+    """The one entry of a row of targets; what is not such a row stays as it is."""
+    return value[0] if isinstance(value, (list, tuple, np.ndarray)) and np.shape(value) == (1,) else value
+
+
+def numbers_of(X: Any) -> NDArray[np.float64]:
+    """Rows given as lists or objects, every entry read by itself: no text beside numbers is a number or makes text."""
+    entries = np.array(X, dtype=object)
+    if any(isinstance(value, (str, bytes)) for value in entries.flat):
+        remedy = "Convert it to numbers first, or declare its levels and pass a data frame."
+        raise ValueError(sentence("X", "must hold numbers", "text among the entries", remedy))
+    return np.fromiter((as_float(value) for value in entries.flat), np.float64, entries.size).reshape(entries.shape)

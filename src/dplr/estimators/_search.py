@@ -20,9 +20,8 @@ from dplr._kit.validation import check_choice, check_eps, check_list, sentence
 from dplr._kit.warnings import muted
 from dplr.bounds.declared import as_bounds
 from dplr.estimators._base import PrivateLinearModel
-from dplr.estimators._columns import rows_to_predict
+from dplr.estimators._columns import named, rows_to_predict
 from dplr.estimators._html import NotebookView
-from dplr.estimators._values import named
 from dplr.fitting.data import refuse_units
 from dplr.fitting.options import FitFacts, declared, documented
 from dplr.fitting.planning import check_promise

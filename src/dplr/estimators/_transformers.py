@@ -19,8 +19,8 @@ from dplr.bounds.declared import Bounds, BoundsLike, as_bounds, codebook_of
 from dplr.bounds.fourier import FourierMap, check_parameters, scaled
 from dplr.bounds.layout import Layout
 from dplr.bounds.scaling import in_unit_ball
+from dplr.estimators._columns import named
 from dplr.estimators._html import TransformerView
-from dplr.estimators._values import named
 from dplr.rows import as_table, encoded, predictors
 
 

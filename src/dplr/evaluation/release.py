@@ -353,11 +353,9 @@ class OutcomePass(RemotePass[Outcomes]):
         assert table is not None
         weighing = self.weighing
         columns = [self.target] if weighing is None else [self.target, weighing.unit.person, weighing.weight]
-        places = [table.columns.index(name) for name in columns if name is not None]
-        y = as_target(table.column(places[0], slice(None)).to_native())
+        rest, (y, *_) = table.parted([name for name in columns if name is not None])
         weights = None if weighing is None else weighing.of(table, None).of_rows
-        rows = table.without(places).native
-        return _batch(self.scorer, self.grid, rows, y, weights, slice(None))
+        return _batch(self.scorer, self.grid, rest.native, as_target(y), weights, slice(None))
 
     def merge(self, first: Outcomes, second: Outcomes) -> Outcomes:
         """The sums of both."""

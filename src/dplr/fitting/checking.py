@@ -25,17 +25,16 @@ from dplr.fitting.planning import PublicFacts
 from dplr.privacy.unit import Unit
 from dplr.problem.losses import Loss, check_counts, from_zero, known_loss
 from dplr.rows import (
+    LabelRule,
     RowWeights,
     Survey,
     Table,
     Target,
-    above,
     as_array,
     as_target,
     look_alikes,
     of_numbers,
     other_values,
-    resolve_labels,
     row_weights,
     survey,
 )
@@ -372,9 +371,9 @@ def _labels(y: Target, bounds: Bounds | None, classes: Any, found: _Found) -> No
     """Findings on the target of a classifier."""
     try:
         if bounds is not None and bounds.threshold is not None:
-            labels = above(y, bounds.threshold)
+            labels = LabelRule(threshold=bounds.threshold).of(y)
         else:
-            labels = resolve_labels(y, bounds.target_classes() if classes is None and bounds is not None else classes)
+            labels = LabelRule(bounds.target_classes() if classes is None and bounds is not None else classes).of(y)
     except (ValueError, TypeError) as error:
         found.refused.append(str(error))
         return

@@ -5,6 +5,7 @@ One door for fits, evaluations, moments, learned bounds, searches and checks: X,
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import tempfile
@@ -341,10 +342,9 @@ def _source(parameter: str, value: Any, declared: str | None) -> tuple[str | Non
 def _name_of(column: Any, table: Table | None = None) -> str | None:
     """The name of a Series, or of a table's only column, where it can be written."""
     name = getattr(column, "name", None) if table is None or table.shape[1] != 1 else table.columns[0]
-    try:
-        return check_name("y", name)
-    except (TypeError, ValueError):
-        return None
+    with contextlib.suppress(ValueError):
+        return check_name("y", name) if isinstance(name, str) else None
+    return None
 
 
 # ---- the unit of privacy, as parameters and bounds declare it ----

@@ -26,13 +26,12 @@ from dplr.rows import (
     NUMERIC,
     ArrayRows,
     Encoder,
+    LabelRule,
     Selection,
     Target,
-    above,
     as_table,
     as_target,
     check_indexes,
-    resolve_labels,
 )
 from dplr.rows.losses import LossGradient
 
@@ -52,7 +51,7 @@ class PublicData:
 
     def above(self, threshold: float) -> PublicData:
         """These rows with labels that say whether their target is above the threshold of the bounds."""
-        return replace(self, y=Target(NUMERIC, above(self.y, threshold).y, self.y.type_name))
+        return replace(self, y=Target(NUMERIC, LabelRule(threshold=threshold).of(self.y).y, self.y.type_name))
 
     def start(self, problem: Problem, prep: Prep, classes: Sequence[Any] | None) -> Start:
         """The exact minimiser of the problem's own loss on its own scaling, with `NoPrivacy`'s ridge."""
@@ -75,7 +74,7 @@ class PublicData:
     def _rows(self, problem: Problem, prep: Prep, classes: Sequence[Any] | None) -> _PublicRows:
         y, labels = None, None
         if problem.loss.classification:
-            resolved = resolve_labels(self.y, _two_labels(self.y.values) if classes is None else classes)
+            resolved = LabelRule(_two_labels(self.y.values) if classes is None else classes).of(self.y)
             y, labels, names = resolved.y, resolved.codes, resolved.classes.tolist()
             missing = [label for label, code in zip(names, labels, strict=True) if not (y == code).any()]
             if missing:

@@ -21,7 +21,7 @@ from dplr.fitting.planning import PublicFacts
 from dplr.fitting.pretraining import PublicData, read_public
 from dplr.planner.assumptions import Assumptions
 from dplr.planner.laws import INVERSES, NARROW, TRIANGLE, ColumnLaw, laws_of, sentences
-from dplr.rows import resolve_labels
+from dplr.rows import LabelRule
 
 Matrix = NDArray[np.float64]
 NotebookView = tuple[Matrix, NDArray[Any]]
@@ -234,7 +234,7 @@ def read_sample(sample: tuple[Any, Any], facts: PublicFacts, seed: int, paramete
 def _positions(data: PublicData, facts: PublicFacts) -> NDArray[np.int64]:
     """The position of every label among the declared ones."""
     threshold = facts.bounds.threshold if facts.bounds is not None else None
-    labels = resolve_labels((data if threshold is None else data.above(threshold)).y, facts.classes)
+    labels = LabelRule(facts.classes).of((data if threshold is None else data.above(threshold)).y)
     if len(labels.classes) > 2:
         positions = np.asarray(labels.y, np.int64)
     else:

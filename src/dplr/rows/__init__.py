@@ -11,8 +11,7 @@ from dplr.rows.array import ArrayRows, check_shapes
 from dplr.rows.base import Rows
 from dplr.rows.faults import BoundsNotice, FaultyRows, explained, other_values, warn_narrow
 from dplr.rows.ids import PersonCounts, look_alikes
-from dplr.rows.labels import FROM_DATA, LabelRule, Labels, above, declared_classes
-from dplr.rows.labels import resolve as resolve_labels
+from dplr.rows.labels import FROM_DATA, LabelRule, Labels, declared_classes
 from dplr.rows.persons import class_factors, row_weights
 from dplr.rows.predictors import encoded, predictors, warn_of_new
 from dplr.rows.tables.encoder import Encoder

@@ -59,37 +59,35 @@ class Labels:
 
 @dataclass(frozen=True, slots=True)
 class LabelRule:
-    """The rule for labels in every part of the rows: the declared labels, or a threshold of numbers."""
+    """The rule for labels in every part of the rows: the declared labels, or a threshold of numbers.
+
+    Labels do not depend on the values of y. Undeclared ones are False and True where the type of y declares booleans,
+    and 0 and 1 elsewhere: one convention for every type, so that no record decides which one holds. Other values are
+    refused while rows are summed. Only `"from_data"` reads the labels from the data, with a PrivacyWarning.
+    """
 
     declared: Sequence[Any] | str | None = None
     threshold: float | None = None
 
     def of(self, y: Target) -> Labels:
         """The labels of some rows."""
-        return resolve(y, self.declared) if self.threshold is None else above(y, self.threshold)
+        declared = self.declared
+        if self.threshold is not None:
+            return _above(y, self.threshold)
+        if isinstance(declared, str) and declared == FROM_DATA:
+            return _from_data(y)
+        if declared is not None:
+            classes = declared_classes(declared)
+            return _encoded(y, classes, f"the labels {classes.tolist()}, declared")
+        if y.kind in (TEXT, OTHER):
+            rule = "must hold booleans, or the numbers 0 and 1, where its labels are not declared"
+            raise ValueError(sentence("y", rule, y.type_name, _DECLARE))
+        convention = "y is True or False, by convention" if y.kind == BOOL else "every label is 0 or 1, by convention"
+        classes = np.array([False, True] if y.kind == BOOL else [0, 1])
+        return replace(_encoded(y, classes, convention), conventional=True)
 
 
-def resolve(y: Target, declared: Sequence[Any] | str | None) -> Labels:
-    """The labels of y, which do not depend on its values.
-
-    Undeclared labels are False and True where the type of y declares booleans, and 0 and 1 elsewhere: one convention
-    for every type, so that no record decides which one holds. Other values are refused while rows are summed.
-    Only `"from_data"` reads the labels from the data, with a PrivacyWarning.
-    """
-    if isinstance(declared, str) and declared == FROM_DATA:
-        return _from_data(y)
-    if declared is not None:
-        classes = declared_classes(declared)
-        return _encoded(y, classes, f"the labels {classes.tolist()}, declared")
-    if y.kind == BOOL:
-        return replace(_encoded(y, np.array([False, True]), "y is True or False, by convention"), conventional=True)
-    if y.kind in (TEXT, OTHER):
-        rule = "must hold booleans, or the numbers 0 and 1, where its labels are not declared"
-        raise ValueError(sentence("y", rule, y.type_name, _DECLARE))
-    return replace(_encoded(y, np.array([0, 1]), "every label is 0 or 1, by convention"), conventional=True)
-
-
-def above(y: Target, threshold: float) -> Labels:
+def _above(y: Target, threshold: float) -> Labels:
     """The labels of a numeric target: True above a public threshold. What is missing or not a number is neither.
 
     Each value is compared as a float64. In the type of its array, which other values may have decided, it could lie on
@@ -103,12 +101,13 @@ def above(y: Target, threshold: float) -> Labels:
 
 
 def _from_data(y: Target) -> Labels:
-    if y.values.dtype.kind == "O":
-        types = {"text" if isinstance(v, str) else "number" if isinstance(v, NUMBERS) else "" for v in y.values}
+    values, objects = y.values, y.values.dtype.kind == "O"
+    if objects:
+        types = {"text" if isinstance(v, str) else "number" if isinstance(v, NUMBERS) else "" for v in values}
         if len(types) > 1 or "" in types:
             rule = "must hold labels of one type, none missing"
-            raise ValueError(sentence("y", rule, {type(value).__name__ for value in y.values}, "Clean y."))
-    classes = np.unique(np.asarray(y.values.tolist()) if y.values.dtype.kind == "O" else y.values)
+            raise ValueError(sentence("y", rule, {type(value).__name__ for value in values}, "Clean y."))
+    classes = np.unique(np.asarray(values.tolist()) if objects else values)
     if classes.dtype.kind == "f" and not np.isfinite(classes).all():
         raise ValueError("`y` must be finite; got NaN or infinity among the labels. Remove or correct those rows.")
     if classes.dtype.kind == "f" and not np.equal(np.mod(classes, 1), 0).all():
@@ -122,11 +121,8 @@ def _from_data(y: Target) -> Labels:
             "than two must be public: declare them with `classes=` or in the bounds."
         )
     if len(classes) < 2:
-        raise ValueError(
-            sentence(
-                "y", "must hold two labels, and only one class is present", classes.tolist(), "Declare `classes=`."
-            )
-        )
+        rule = "must hold two labels, and only one class is present"
+        raise ValueError(sentence("y", rule, classes.tolist(), "Declare `classes=`."))
     notice = f"the labels {classes.tolist()} were taken from the private data"
     warn(f"{notice}; declare them with `classes=` or in the bounds.", PrivacyWarning)
     return _encoded(y, classes, f"the labels {classes.tolist()}, TAKEN FROM THE DATA")

@@ -71,14 +71,11 @@ class Table:
         """The rows at an array of indices."""
         return Table(self._frame[rows])
 
-    def without(self, places: Sequence[int]) -> Table:
-        """The other columns."""
-        return Table(self._frame.drop([self._keys[place] for place in places]))
-
     def parted(self, names: Sequence[str]) -> tuple[Table, list[Any]]:
         """The other columns, and these as their own library has them."""
         places = [self.columns.index(name) for name in names]
-        return self.without(places), [self.column(place, slice(None)).to_native() for place in places]
+        rest = Table(self._frame.drop([self._keys[place] for place in places]))
+        return rest, [self.column(place, slice(None)).to_native() for place in places]
 
     def chosen(self, places: Sequence[int]) -> Table:
         """These columns, in this order; the table itself where they are all of it."""
