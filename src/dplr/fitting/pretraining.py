@@ -28,6 +28,7 @@ from dplr.rows import (
     Encoder,
     LabelRule,
     Selection,
+    Table,
     Target,
     as_table,
     as_target,
@@ -292,7 +293,9 @@ def _check_names(public: Any, layout: Layout) -> None:
 
 def _read_data(X: Any, y: Any, n_features: int, columns: Sequence[str] | None, layout: Layout | None) -> PublicData:
     check_indexes(**{"public[0]": X, "public[1]": y})
-    matrix, y = _matrix(X, n_features, columns, layout), as_target(y)
+    unbounded, names = Numeric(-math.inf, math.inf), columns or [f"column {j}" for j in range(n_features)]
+    declared = layout or Layout(tuple(names), (unbounded,) * n_features, False)
+    matrix, y = _matrix(X, columns, declared), as_target(y)
     if y.values.ndim != 1 or len(y) != len(matrix) or len(y) < 2:
         rule = "must have at least two rows, and one target for each"
         raise ValueError(sentence("public", rule, (matrix.shape, y.values.shape), _FORMS))
@@ -302,41 +305,29 @@ def _read_data(X: Any, y: Any, n_features: int, columns: Sequence[str] | None, l
     if bad.any():
         got = f"{np.count_nonzero(bad)} of {len(y)} rows with NaN or infinity"
         raise ValueError(sentence("public", "must be finite", got, "Remove or impute them by public rules."))
-    if layout is not None:
-        names: Sequence[str] = layout.names
-    else:
-        names = columns if columns is not None else [f"column {j}" for j in range(n_features)]
-    return PublicData(matrix, y, tuple(names))
+    return PublicData(matrix, y, declared.names)
 
 
-def _matrix(X: Any, n_features: int, columns: Sequence[str] | None, layout: Layout | None) -> NDArray[np.float64]:
+def _matrix(X: Any, columns: Sequence[str] | None, layout: Layout) -> NDArray[np.float64]:
     """The model's columns: of a table by name, of an array by position."""
-    table = as_table(X)
-    if table is None:
-        array = np.asarray(X)
-        width = len(layout.columns) if layout is not None else n_features
-        if array.dtype.kind not in "biuf":
-            raise ValueError(sentence("public", "must have numeric columns", array.dtype.name))
-        if array.ndim != 2 or array.shape[1] != width:
-            raise ValueError(sentence("public", f"must have the {width} columns of X", array.shape))
-        if layout is None or layout.plain:
-            return np.asarray(array, np.float64)
-        return _encoded(array, replace(layout, named=False))
-    if columns is None:
-        raise ValueError(sentence("public", "must be an array where X has no column names", list(table.columns)))
-    by_name = layout or Layout(tuple(columns), (Numeric(-math.inf, math.inf),) * len(columns), True)
-    missing = [name for name in by_name.features if name not in table.columns]
-    extra = [name for name in table.columns if name not in by_name.features]
-    if missing or (extra and not (layout is not None and layout.named)):
-        raise ValueError(
-            f"`public` must have exactly the columns of X; missing: {missing or 'none'}; not in X: {extra or 'none'}. "
-            "Select the same columns."
-        )
-    return _encoded(table, replace(by_name, named=True))
-
-
-def _encoded(X: Any, layout: Layout) -> NDArray[np.float64]:
-    matrix, marks = Encoder(X, layout, parameter="public").block()
+    rows: Any = as_table(X)
+    if rows is None:
+        rows, width = np.asarray(X), len(layout.columns)
+        if rows.dtype.kind not in "biuf":
+            raise ValueError(sentence("public", "must have numeric columns", rows.dtype.name))
+        if rows.ndim != 2 or rows.shape[1] != width:
+            raise ValueError(sentence("public", f"must have the {width} columns of X", rows.shape))
+        if layout.plain:
+            return np.asarray(rows, np.float64)
+    elif columns is None:
+        raise ValueError(sentence("public", "must be an array where X has no column names", list(rows.columns)))
+    else:
+        missing = [name for name in layout.features if name not in rows.columns]
+        extra = [name for name in rows.columns if name not in layout.features]
+        if missing or (extra and not layout.named):
+            rest = f"missing: {missing or 'none'}; not in X: {extra or 'none'}. Select the same columns."
+            raise ValueError(f"`public` must have exactly the columns of X; {rest}")
+    matrix, marks = Encoder(rows, replace(layout, named=isinstance(rows, Table)), parameter="public").block()
     unknown = dict(zip(layout.features, marks.tolist(), strict=False))
     shares = [f"{name} {count / len(matrix):.2%}" for name, count in unknown.items() if count][:10]
     if shares:
