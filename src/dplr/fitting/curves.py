@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,55 +36,42 @@ def check_curves(value: Any) -> int | str | None:
 def curved_bounds(facts: PublicFacts, eps: float) -> tuple[Bounds | None, str]:
     """Bounds with the curves that these facts ask for at this eps, and the statement's sentence on the choice."""
     bounds, curves = facts.bounds, check_curves(facts.curves)
-    if isinstance(curves, int):
-        if bounds is None or facts.features is not None:
-            remedy = "Declare `bounds`: knots lie evenly between them."
-            raise ValueError(sentence("curves", "must be None without bounds of columns", curves, remedy))
-        bent = bounds.with_curves(curves)
-        if not bent.layout.hats:
-            rule = "must be None where no declared number measures something"
-            remedy = "Flags, levels and squared numbers do not bend; a rate is declared as (0.0, 1.0)."
-            raise ValueError(sentence("curves", rule, curves, remedy))
-        return bent, ""
+    if isinstance(curves, str):
+        knots, why = _auto(facts, eps)
+        return (bounds if bounds is None or not knots else bounds.with_curves(knots)), f'curves = "{AUTO}": {why}'
     if curves is None:
         return bounds, ""
-    reason = _against(facts, eps)
-    if reason:
-        return bounds, f'curves = "{AUTO}": none, as {reason}'
-    assert bounds is not None
-    assert facts.n_rows is not None
-    size, least = facts.n_rows * eps, _least(facts, bounds)
-    start, knots = next((times * least, knots) for times, knots in _KNOTS if size >= times * least)
-    return bounds.with_curves(knots), (
-        f'curves = "{AUTO}": {knots} knots beside each number that measures something, as n eps = {size:,.0f} is at '
-        f"least {start:,.0f}"
-    )
-
-
-def _least(facts: PublicFacts, bounds: Bounds) -> float:
-    """The least n eps at which curves pay."""
-    bent = sum(column.kind == "curve" for column in bounds.with_curves(FEWEST_KNOTS).columns)
-    columns = len(bounds.columns) + len(bounds.products)
-    return max(_LEAST_GAUSSIAN if facts.delta > 0 else _LEAST_PURE, _PER_COLUMNS * columns * bent**2)
-
-
-def _against(facts: PublicFacts, eps: float) -> str:
-    """The public fact for which "auto" takes no curves; empty where it takes them."""
-    bounds = facts.bounds
     if bounds is None or facts.features is not None:
-        return "no columns are declared"
-    most = _KNOTS[0][1]
+        remedy = "Declare `bounds`: knots lie evenly between them."
+        raise ValueError(sentence("curves", "must be None without bounds of columns", curves, remedy))
+    bent = bounds.with_curves(curves)
+    if not bent.layout.hats:
+        rule = "must be None where no declared number measures something"
+        remedy = "Flags, levels and squared numbers do not bend; a rate is declared as (0.0, 1.0)."
+        raise ValueError(sentence("curves", rule, curves, remedy))
+    return bent, ""
+
+
+def _auto(facts: PublicFacts, eps: float) -> tuple[int, str]:
+    """How many knots "auto" takes, 0 for no curves, and the public fact for which it does."""
+    bounds, most = facts.bounds, _KNOTS[0][1]
+    if bounds is None or facts.features is not None:
+        return 0, "none, as no columns are declared"
     if bounds.layout.width + most * len(bounds.columns) > MAX_FEATURES:
-        return f"there might be more than {MAX_FEATURES} columns"
+        return 0, f"none, as there might be more than {MAX_FEATURES} columns"
     try:
-        every = [bounds.with_curves(knots) for knots in (FEWEST_KNOTS, *(knots for _, knots in _KNOTS))]
-        if every[0] is bounds:
-            return "no declared number measures something"
+        bent, *_ = [bounds.with_curves(knots) for knots in (FEWEST_KNOTS, *(knots for _, knots in _KNOTS))]
     except ValueError:  # products with more columns, names that are taken, or knots that are too close
-        return f"the declared columns cannot have up to {most} knots"
+        return 0, f"none, as the declared columns cannot have up to {most} knots"
+    if bent is bounds:
+        return 0, "none, as no declared number measures something"
     if facts.n_rows is None:
-        return "the number of rows is private"
-    least = _least(facts, bounds)
-    if not math.isinf(eps) and facts.n_rows * eps < least:
-        return f"n eps = {facts.n_rows * eps:,.0f} is below {least:,.0f}"
-    return ""
+        return 0, "none, as the number of rows is private"
+    curves, columns = sum(column.kind == "curve" for column in bent.columns), len(bounds.columns) + len(bounds.products)
+    least = max(_LEAST_GAUSSIAN if facts.delta > 0 else _LEAST_PURE, _PER_COLUMNS * columns * curves**2)
+    size = facts.n_rows * eps
+    for times, knots in _KNOTS:
+        if size >= times * least:
+            beside = f"{knots} knots beside each number that measures something"
+            return knots, f"{beside}, as n eps = {size:,.0f} is at least {times * least:,.0f}"
+    return 0, f"none, as n eps = {size:,.0f} is below {least:,.0f}"
