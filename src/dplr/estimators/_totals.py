@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,22 +28,13 @@ _LAST_STEP = 1.5  # the same of a step with a noisy Hessian
 _LOGISTIC = 8 / math.pi  # the variance of a normal law that is about as wide as the logistic one
 
 
-@dataclass(frozen=True, slots=True)
-class Total:
-    """The mean prediction and that of the target, in probabilities or half-ranges of the target.
-
-    Attributes
-    ----------
-    predicted : the mean prediction.
-    observed : about the mean of the target, as the fit counts its rows.
-    deviation : of the noise of their difference.
-    assumed : sentence on what is taken for the sum of the weights of all rows; empty where it is public or released.
-    """
+class Total(NamedTuple):
+    """The mean prediction and that of the target, in probabilities or half-ranges of the target."""
 
     predicted: float
-    observed: float
-    deviation: float
-    assumed: str = ""
+    observed: float  # about: as the fit counts its rows
+    deviation: float  # of the noise of their difference
+    assumed: str = ""  # sentence on what is taken for the weights of all rows; empty where public or released
 
     def words(self, problem: Problem, approximated: bool = False) -> tuple[str, ...]:
         """A sentence on how far the sum of predictions may be off; () for at most 5 %."""

@@ -5,9 +5,10 @@ Measured: docs/develop/defaults.md.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from dplr._kit.validation import capital, sentence
 from dplr.bounds.columns import Bins, Levels
@@ -47,8 +48,9 @@ def choose_table(problem: Problem, classes: Sequence[Any], eps: float, delta: fl
         try:
             plan = plan_models(mechanism, problem, eps, delta, classes).model
         except ValueError as fault:
-            if _has_plan(mechanism, problem, classes, delta > 0):
-                faults.append(fault)  # of eps and delta, and not weights or a number of rows that is private
+            with contextlib.suppress(ValueError):  # there is a plan at usual ones: the fault is of eps and delta
+                plan_models(mechanism, problem, 1.0, _USUAL_DELTA if delta > 0 else 0.0, classes)
+                faults.append(fault)  # and not of weights or a number of rows that is private
             continue
         if isinstance(mechanism, Tabled) and not mechanism.lacks_intervals(plan):
             candidates.append((expected(mechanism, plan), mechanism))
@@ -64,22 +66,15 @@ def choose_table(problem: Problem, classes: Sequence[Any], eps: float, delta: fl
 def _check_loss(loss: Loss, delta: float) -> None:
     """Refuse a loss without tables, and one that has them with a delta alone."""
     if not has_score(loss):
-        rule = f'must be "{AIMS[0]}" with model="{model_of(loss)}"'
         with_tables = models_with(lambda other: other == SQUARED or has_score(other))
-        raise ValueError(sentence("aim", rule, COEFFICIENTS, f"Tables of coefficients need {with_tables}."))
+        _refuse(f'model="{model_of(loss)}"', f"Tables of coefficients need {with_tables}.")
     if delta == 0:
-        rule = f'must be "{AIMS[0]}" with model="{model_of(loss)}" and delta=0'
         remedy = 'Give delta, such as 1e-6: only mechanism="score" has a table of this model, and its noise needs one.'
-        raise ValueError(sentence("aim", rule, COEFFICIENTS, remedy))
+        _refuse(f'model="{model_of(loss)}" and delta=0', remedy)
 
 
-def _has_plan(mechanism: Mechanism, problem: Problem, classes: Sequence[Any], approximate: bool) -> bool:
-    """Whether the mechanism has a plan for this problem at a usual eps and delta."""
-    try:
-        plan_models(mechanism, problem, 1.0, _USUAL_DELTA if approximate else 0.0, classes)
-    except ValueError:
-        return False
-    return True
+def _refuse(what: str, remedy: str) -> NoReturn:
+    raise ValueError(sentence("aim", f'must be "{AIMS[0]}" with {what}', COEFFICIENTS, remedy))
 
 
 def expected(mechanism: Tabled, plan: Plan) -> tuple[float, float]:
@@ -118,10 +113,7 @@ def full_factors(layout: Layout | None) -> tuple[str, ...]:
 def check_table(mechanism: Mechanism, plan: Plan, layout: Layout | None = None) -> None:
     """Raise ValueError where a release of this plan has no table of coefficients."""
     if full := full_factors(layout):
-        rule = f'must be "{AIMS[0]}" with products of {", ".join(full)} without a reference level'
         remedy = "Their coefficients cannot be told apart, however many rows there are: declare reference= for them."
-        raise ValueError(sentence("aim", rule, COEFFICIENTS, remedy))
-    lacking = mechanism.lacks_intervals(plan)
-    if lacking:
-        rule = f'must be "{AIMS[0]}" with mechanism="{mechanism.about.name}"'
-        raise ValueError(sentence("aim", rule, COEFFICIENTS, f"{capital(lacking)}."))
+        _refuse(f"products of {', '.join(full)} without a reference level", remedy)
+    if lacking := mechanism.lacks_intervals(plan):
+        _refuse(f'mechanism="{mechanism.about.name}"', f"{capital(lacking)}.")

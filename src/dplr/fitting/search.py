@@ -22,20 +22,12 @@ METHODS = (PARTITION, PUBLIC)
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SearchPlan:
-    """The plan of a search, fixed before any row is read.
+    """The plan of a search, fixed before any row is read."""
 
-    Attributes
-    ----------
-    planned : the plan of one fit of each candidate.
-    statement : the statement of the whole search.
-    naive : (eps, delta) of one such fit of each candidate, released one after the other.
-    sizes : public number of rows of each part, the last one too; a reference, or None, where it is private.
-    """
-
-    planned: tuple[Plan, ...]
-    statement: PrivacyStatement
-    naive: tuple[float, float]
-    sizes: tuple[int | None, ...]
+    planned: tuple[Plan, ...]  # of one fit of each candidate
+    statement: PrivacyStatement  # of the whole search
+    naive: tuple[float, float]  # eps and delta of one such fit of each candidate, released one after the other
+    sizes: tuple[int | None, ...]  # public numbers of rows of all parts; references, or None, where they are private
 
     def of_choice(self, statement: PrivacyStatement) -> PrivacyStatement:
         """The statement of the model that was chosen: its own noise, and the loss of the whole search."""
