@@ -148,7 +148,7 @@ class FitOptions:
     )
     public: PublicLike = option(
         default=None,
-        entry="""tuple, fitted model, array-like or None
+        entry="""tuple, fitted model or None
         Where the fit starts and towards which its ridge pulls. It must be disjoint from the private data, and not
         selected using it. Everything is in the units that the estimator sees. One of
 
@@ -156,8 +156,7 @@ class FitOptions:
           their order; a frame has the same columns in any order. The start is the exact minimiser of the same loss
           under the same bounds, with the ridge of ``mechanism="none"``. Every `fit` computes it anew.
         - a fitted model with `coef_` and `intercept_`. `sklearn.clone` would unfit it: in cross-validation give
-        - ``(coef, intercept)``; or
-        - a vector, the intercept last; without it where ``fit_intercept=False``.""",
+        - ``(coef, intercept)``.""",
     )
     curves: int | str | None = option(
         default=None,
