@@ -69,14 +69,9 @@ def check_name(parameter: str, name: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """The release that learned bounds.
+    """The release that learned bounds of columns, the target among them; no statement of a fit counts its cost.
 
-    Attributes
-    ----------
-    columns : names of the columns whose bounds or levels it learned, the target among them.
-    eps, delta : its cost, which no statement of a fit counts.
-    neighbouring, unit : the relation of its promise, and whom it protects: a record, or a person with all their rows.
-    outside : share of the records that it let lie beyond each bound.
+    It protects a record, or a person with all their rows, and let a share `outside` of them lie beyond each bound.
     """
 
     columns: tuple[str, ...]

@@ -218,11 +218,9 @@ class _Selection(NamedTuple):
 
     Attributes
     ----------
-    columns : names, in the order of the terms; then those that stand in products alone.
-    products : pairs of names.
+    columns : in the order of the terms; then those that stand in products alone.
     references : column -> the level that others are compared with.
     implied : products of the formula -> columns of theirs that no term names.
-    intercept : whether there is one.
     """
 
     columns: tuple[str, ...]

@@ -68,8 +68,6 @@ class Layout:
 
     Attributes
     ----------
-    features : their names.
-    columns : what is known of each.
     named : whether names find the columns of a table; else their order does.
     products : of these columns; they come after all of them.
     provenance : of learned bounds; None where all were declared.
