@@ -25,24 +25,23 @@ DIRECTIONS = ("increasing", "decreasing")
 
 def monotone(fitted: Any, directions: Mapping[str, str]) -> Any:
     """A copy of a fitted estimator: see `PrivateLinearModel.monotone`."""
-    layout: Layout | None = fitted._record.prep.layout
+    record = fitted._record
+    layout = record.prep.layout
     if not isinstance(directions, Mapping) or not directions:
         remedy = 'Such as {"age": "increasing"}.'
         raise TypeError(sentence("directions", "must be a mapping of columns to directions", directions, remedy))
     places = {name: _place(layout, name) for name in directions}
-    columns = chosen_columns(fitted._record.mechanism)
+    columns = chosen_columns(record.mechanism)
     for name, place in places.items():
-        assert layout is not None
         if columns is not None and not set(columns_of(layout, place)) <= set(columns):
             remedy = "Make the model of all columns of the curve."
             raise ValueError(sentence("directions", "must name curves that the model has as a whole", name, remedy))
     for name, direction in directions.items():
         check_choice(f"directions[{name!r}]", direction, DIRECTIONS)
-    assert layout is not None
     coefs = np.atleast_2d(np.array(fitted.coef_, np.float64))
     for coef in coefs:
         for name, place in places.items():
-            project(fitted._record.prep, place, directions[name], coef)
+            project(record.prep, place, directions[name], coef)
     model = copy.copy(fitted)
     model.__dict__.pop("evaluation_", None)  # of the other model
     model._set_coef(coefs, np.atleast_1d(np.array(fitted.intercept_, np.float64)))
@@ -50,8 +49,8 @@ def monotone(fitted: Any, directions: Mapping[str, str]) -> Any:
     replaced = {SAME_RELEASE, monotone_words(fitted._monotone)}
     solution = (part for part in fitted.privacy_.solution if part not in replaced)
     words = (*solution, monotone_words(model._monotone), SAME_RELEASE)
-    plan = fitted._record.plan
-    model._record = replace(fitted._record, plan=replace(plan, statement=replace(plan.statement, solution=words)))
+    plan = replace(record.plan, statement=replace(record.plan.statement, solution=words))
+    model._record = replace(record, plan=plan)
     model.privacy_ = replace(fitted.privacy_, solution=words)
     return model
 
@@ -63,15 +62,13 @@ def monotone_words(directions: Mapping[str, str]) -> str:
 
 def _place(layout: Layout | None, name: str) -> int:
     """The place of a curve among the columns of the table."""
-    features = () if layout is None else layout.features
-    curves = [
-        f for f, c in zip(features, () if layout is None else layout.columns, strict=True) if isinstance(c, Curve)
-    ]
+    declared = () if layout is None else zip(layout.features, layout.columns, strict=True)
+    curves = [feature for feature, column in declared if isinstance(column, Curve)]
     if name not in curves:
         remedy = "Declare knots for it, or fit with curves=8."
         raise ValueError(sentence("directions", f"must name curves, {curves[:20]}", name, remedy))
-    place = features.index(name)
     assert layout is not None
+    place = layout.features.index(name)
     if product := tilted(layout, place):
         remedy = "Leave out the product: there the curve is another one for each value of the other column."
         raise ValueError(sentence("directions", "must name curves whose line is no factor", product, remedy))

@@ -33,8 +33,8 @@ from dplr.rows.weights import ALL, RowWeights, Selection, chosen, every
 
 __all__ = [
     "ALL", "FROM_DATA", "NUMERIC", "OBJECTS", "ArrayRows", "BoundsNotice", "Encoder", "FaultyRows", "LabelRule",
-    "Labels", "PersonCounts", "RowWeights", "Rows", "Selection", "Survey", "Table", "Target", "above", "as_array",
+    "Labels", "PersonCounts", "RowWeights", "Rows", "Selection", "Survey", "Table", "Target", "as_array",
     "as_float", "as_table", "as_target", "check_indexes", "check_shapes", "check_unmasked", "chosen", "class_factors",
     "declared_classes", "encoded", "every", "explained", "look_alikes", "numbers", "of_numbers", "other_values",
-    "predictors", "resolve_labels", "row_weights", "survey", "warn_narrow", "warn_of_new",
+    "predictors", "row_weights", "survey", "warn_narrow", "warn_of_new",
 ]  # fmt: skip
