@@ -67,14 +67,11 @@ def class_factors(labels: Labels | None, unit: Unit) -> Vector | None:
     """(n,) the public factor of each row's label over the largest one; 0 for what is not a label."""
     if labels is None or not unit.class_weights:
         return None
-    sizes = np.array([*(factor for _, factor in unit.class_weights), 0.0])
-    if len(labels.classes) > 2:
-        places = np.asarray(labels.y, np.int64)
-    else:
-        negative, positive = labels.codes
-        values = np.asarray(labels.y, np.float64)
-        places = np.where(values == negative, 0, np.where(values == positive, 1, 2))
-    return np.asarray((sizes / sizes.max())[places])
+    values, factors = np.asarray(labels.y, np.float64), np.zeros(len(labels.y))
+    largest = max(factor for _, factor in unit.class_weights)
+    for code, (_, factor) in zip(labels.class_codes, unit.class_weights, strict=True):
+        factors[values == code] = factor / largest
+    return factors
 
 
 def shares(
