@@ -63,7 +63,7 @@ def flat(y: Any) -> Any:
     if isinstance(y, (list, tuple)):
         return [_alone(value) for value in y]
     if (table := as_table(y, "y")) is not None and table.shape[1] == 1:
-        return table.column(0, slice(None)).to_native()
+        return table.column(0).to_native()
     return named("y", column_or_1d, y, warn=True) if len(getattr(y, "shape", ())) > 1 else y
 
 

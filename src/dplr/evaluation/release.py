@@ -284,7 +284,7 @@ def _read(X: Any, y: Any, scorer: Scoring, declared: Declared, sample_weight: An
 def _column(target: Any) -> Any:
     """The column of a table of one, or the target as it is."""
     table = as_table(target, "y")
-    return target if table is None else table.column(0, slice(None)).to_native()
+    return target if table is None else table.column(0).to_native()
 
 
 def _numbers(plan: EvaluationPlan, data: Data, source: Source) -> dict[str, Any]:

@@ -283,7 +283,7 @@ def _surveys(rows: Any, bounds: Bounds | None, found: _Found) -> dict[str, tuple
 
 
 def _column(rows: Any, place: int) -> Any:
-    return rows.column(place, slice(None)) if isinstance(rows, Table) else rows[:, place]
+    return rows.column(place) if isinstance(rows, Table) else rows[:, place]
 
 
 def _units(data: Data, n: int, found: _Found) -> int:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from dplr._core import all_same, hash_integers, hash_texts, move_slots, number_rows
 from dplr._kit.validation import sentence
+from dplr.rows.tables.table import as_column
 from dplr.rows.tables.values import is_arrow, is_arrow_dictionary
 
 Integers = NDArray[np.int64]
@@ -90,21 +91,17 @@ class Ids:
 
 def read_ids(values: Any) -> Ids:
     """The ids of a column of any library, an array or a sequence; raises TypeError for its type alone."""
-    if isinstance(values, np.ndarray):
-        return _of_array(values)
-    if isinstance(values, Sequence) and not isinstance(values, (str, bytes)):
-        return _of_objects(list(values))
-    if isinstance(getattr(values, "dtype", None), np.dtype):  # a column of pandas that holds a plain array
-        return _of_array(np.asarray(values))
     arrow = sys.modules.get("pyarrow")
     if arrow is not None and isinstance(values, arrow.Array):
         values = arrow.chunked_array([values])
-    series = nw.from_native(values, series_only=True, pass_through=True)
-    if isinstance(series, nw.Series):
-        return _of_series(series)
-    if hasattr(values, "__array__"):
-        return _of_array(np.asarray(values))
-    raise _not_ids(type(values).__name__)
+    column = as_column(values)
+    if column is None:
+        if not hasattr(values, "__array__"):
+            raise _not_ids(type(values).__name__)
+        column = np.asarray(values)
+    if isinstance(column, nw.Series):
+        return _of_series(column)
+    return _of_array(column) if isinstance(column, np.ndarray) else _of_objects(list(column))
 
 
 def refuse_faults(ids: Ids) -> None:

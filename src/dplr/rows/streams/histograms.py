@@ -124,7 +124,7 @@ def _add_numbers(table: Table | NDArray[Any], place: int, shares: Counts | None,
     native = native_column(table, place)
     values = None if native is None else native.numbers
     if values is None:
-        column = table.column(place, slice(None)) if isinstance(table, Table) else table[:, place]
+        column = table.column(place) if isinstance(table, Table) else table[:, place]
         count_cells(days(column) if is_time(column) else numbers(column), shares, counts, _RECORD)
         return
     room = np.empty(min(_CHUNK, len(values)))
@@ -136,7 +136,7 @@ def _add_numbers(table: Table | NDArray[Any], place: int, shares: Counts | None,
 
 def _add_texts(table: Table | NDArray[Any], place: int, shares: Counts | None, sums: Counter[str]) -> None:
     """Add what the rows of each text weigh; missing values are no text, nor is what UTF-8 cannot write."""
-    values = table.column(place, slice(None)).to_native() if isinstance(table, Table) else table[:, place]
+    values = table.column(place).to_native() if isinstance(table, Table) else table[:, place]
     ids = read_ids(values)
     there = ids.codes >= 0
     texts = ids.texts()

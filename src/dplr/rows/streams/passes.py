@@ -110,7 +110,7 @@ class PersonPass(Pass[Persons]):
     def partial(self, batch: Any) -> Persons:
         table = as_table(batch)
         assert table is not None
-        ids = read_ids(table.column(table.columns.index(self.person), slice(None)).to_native())
+        ids = read_ids(table.column(table.columns.index(self.person)).to_native())
         refuse_faults(ids)
         return len(table), [PersonCounts(ids)]
 

@@ -112,7 +112,7 @@ class Recipe:
 
 
 def _column(table: Table, name: str) -> Any:
-    return table.column(_place(table, name), slice(None)).to_native()
+    return table.column(_place(table, name)).to_native()
 
 
 def _place(table: Table, name: str) -> int:

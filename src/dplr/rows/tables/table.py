@@ -55,10 +55,10 @@ class Table:
         """Return the number of rows."""
         return self.shape[0]
 
-    def column(self, place: int, rows: Any) -> Any:
-        """One column at a slice or an array of indices."""
+    def column(self, place: int, rows: Any = None) -> Any:
+        """One column; at a slice or an array of indices, if any."""
         series = self._frame.get_column(self._keys[place])
-        return series if isinstance(rows, slice) and rows == slice(None) else series[rows]
+        return series if rows is None else series[rows]
 
     def native_column(self, place: int) -> Any:
         """One column as its own library has it, which is quicker than through narwhals."""
@@ -75,7 +75,7 @@ class Table:
         """The other columns, and these as their own library has them."""
         places = [self.columns.index(name) for name in names]
         rest = Table(self._frame.drop([self._keys[place] for place in places]))
-        return rest, [self.column(place, slice(None)).to_native() for place in places]
+        return rest, [self.column(place).to_native() for place in places]
 
     def chosen(self, places: Sequence[int]) -> Table:
         """These columns, in this order; the table itself where they are all of it."""
@@ -194,24 +194,30 @@ def as_target(y: Any, parameter: str = "y") -> Target:
     """The target of a column of any library, an array, or a sequence; `parameter` is its name in errors."""
     if isinstance(y, Mapping | type):
         raise TypeError(sentence(parameter, "must be a column, an array or a list of values", y))
-    if isinstance(y, np.ndarray):
-        check_unmasked(parameter, y)
-        if y.ndim == 0:
-            raise ValueError(sentence(parameter, "must be one-dimensional", y.shape))
-        return _of_array(y)
-    if isinstance(y, Sequence) and not isinstance(y, (str, bytes)):
-        return Target(OBJECTS, _objects(y), type(y).__name__)
-    if isinstance(getattr(y, "dtype", None), np.dtype):  # a column of pandas that holds a plain array
-        return _of_array(np.asarray(y))
-    series = nw.from_native(y, series_only=True, pass_through=True)
-    if isinstance(series, nw.Series):
-        return _of_series(series)
-    if hasattr(y, "__array__") or not (hasattr(y, "__len__") and hasattr(y, "__getitem__")):
-        values = np.asarray(y)
-        if values.ndim == 0:
+    check_unmasked(parameter, y)
+    column = y if isinstance(y, np.ndarray) else as_column(y)
+    if column is None and (hasattr(y, "__array__") or not (hasattr(y, "__len__") and hasattr(y, "__getitem__"))):
+        column = np.asarray(y)
+        if column.ndim == 0:
             raise TypeError(sentence(parameter, "must be a column, an array or a list of values", y))
-        return _of_array(values)
-    return Target(OBJECTS, _objects([y[place] for place in range(len(y))]), type(y).__name__)
+    if isinstance(column, nw.Series):
+        return _of_series(column)
+    if isinstance(column, np.ndarray):
+        if column.ndim == 0:
+            raise ValueError(sentence(parameter, "must be one-dimensional", column.shape))
+        return _of_array(column)
+    values = [y[place] for place in range(len(y))] if column is None else column
+    return Target(OBJECTS, _objects(values), type(y).__name__)
+
+
+def as_column(values: Any) -> NDArray[Any] | nw.Series[Any] | Sequence[Any] | None:
+    """A column of any library as an array or a series, and a sequence as it is; None for what may be none of these."""
+    if isinstance(values, np.ndarray) or (isinstance(values, Sequence) and not isinstance(values, (str, bytes))):
+        return values
+    if isinstance(getattr(values, "dtype", None), np.dtype):  # a column of pandas that holds a plain array
+        return np.asarray(values)
+    series = nw.from_native(values, series_only=True, pass_through=True)
+    return series if isinstance(series, nw.Series) else None
 
 
 def as_float(value: Any) -> float:
