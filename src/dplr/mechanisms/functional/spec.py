@@ -241,13 +241,13 @@ class FunctionalMechanism(Tabled, Refitting):
         problem, parts = plan.problem, {}
         query, cells = Moments(problem.geometry.d, problem.geometry.intercept > 0), self._cells(problem)
         meat = {name: where for name, where in cells.items() if name in MEAT_BLOCKS}
-        total, linear = kept_total(rows, query), ()
+        total = kept_total(rows, query)
         if plan.classes:  # of each class against the rest and of all rows (+1): together twice the class sum, exactly
             names = [class_block("linear", label) for label in plan.classes]
             for position in track(range(len(names)), "functional mechanism"):
                 both = kept_total(rows.of_class(position), query) + total
                 parts[names[position]] = both, cells["linear"], 1
-            linear = ("linear",)
+        linear = ("linear",) if plan.classes else ()
         parts |= {name: (total, where, 0) for name, where in cells.items() if name not in (*meat, *linear)}
         released = noisy_blocks(parts, plan, source)
         # Without noise another run would give the same numbers.

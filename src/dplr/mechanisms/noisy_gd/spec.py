@@ -245,9 +245,8 @@ class NoisyGradientDescent(Mechanism):
             per_clip /= math.sqrt(1 - COLUMNS_SHARE)
         warm = started is not None
         steps, rate, clip = defaults(problem, per_clip, warm, self.momentum, self.steps, self.clip, standardised)
-        rate_units = RATE_UNITS
-        if self.batch != "full":
-            rate_units = max(1, round(int(self.batch) / n_rows * RATE_UNITS))
+        share = 1.0 if self.batch == "full" else int(self.batch) / n_rows
+        rate_units = max(1, round(share * RATE_UNITS))
         descent = Descent(
             steps=steps,
             learning_rate=self.learning_rate or rate,
@@ -285,9 +284,8 @@ class NoisyGradientDescent(Mechanism):
 
         These, and so their gradients, are `shrink` times the standardised rows that plan and release are about.
         """
-        loss, geometry, walk, w0 = plan.problem.loss, plan.problem.geometry, plan.settings, plan.problem.w0
-        facts, columns, frame, shrink = (loss, geometry.d, geometry.intercept > 0), {}, None, 1.0
-        size = geometry.n_coefs
+        geometry, walk, w0, size = plan.problem.geometry, plan.settings, plan.problem.w0, plan.problem.geometry.n_coefs
+        facts, columns, frame, shrink = (plan.problem.loss, geometry.d, geometry.intercept > 0), {}, None, 1.0
         rows.total(LossGradient(*facts), np.zeros(size))  # refuses faulty rows
         if walk.standardised:
             columns = noisy_columns(rows, plan, source)
@@ -409,8 +407,8 @@ def noisy_columns(rows: Rows, plan: Plan, source: Source) -> dict[str, Vector]:
     """The sums of the columns, of squared numbers and of records, on their grids with noise."""
     d, problem = plan.problem.geometry.d, plan.problem
     total = rows.total(ColumnMoments(d, problem.counts_units))
-    numbers = d + np.flatnonzero(numeric_columns(problem.geometry))
-    cells = {MEANS: np.arange(d), SQUARES: numbers, RECORDS: np.array([2 * d])}
+    squares = d + np.flatnonzero(numeric_columns(problem.geometry))
+    cells = {MEANS: range(d), SQUARES: squares, RECORDS: [2 * d]}
     return noisy_blocks({name: (total, cells[name], 0) for name, *_ in column_part(problem).blocks}, plan, source)
 
 

@@ -236,8 +236,8 @@ def _calibration(parts: Sequence[Part], problem: Problem) -> str:
     words = ", ".join(f"{float(part.share):.2%} of mu^2 for {part.sensitivity:.6g}" for part in steps)
     words = f"{len(steps)} rounds, {words}: joint L2 sensitivities of score and weighted Hessian"
     for part in squares:
-        words += f"; {float(part.share):.0%} of mu^2 for the {meat_words(problem)}, L2 sensitivity "
-        words += f"{part.sensitivity:.6g}"
+        words += f"; {float(part.share):.0%} of mu^2 for the {meat_words(problem)}, "
+        words += f"L2 sensitivity {part.sensitivity:.6g}"
     return f"{words}, {problem.geometry}"
 
 
