@@ -262,8 +262,8 @@ def _without_formula(X: Any, y: Any, options: dict[str, Any]) -> tuple[Any, Any,
     if not (isinstance(X, str) and is_formula(X, y)):
         return X, y, options
     formula = Formula(X, options.get("bounds"))
-    intercept = options.get("fit_intercept", True) and formula.fit_intercept
-    return y, formula.target, options | {"bounds": formula.bounds, "fit_intercept": intercept}
+    facts = {"bounds": formula.bounds, "fit_intercept": formula.fit_intercept and options.get("fit_intercept", True)}
+    return y, formula.target, options | facts
 
 
 def estimator_of(
@@ -272,8 +272,7 @@ def estimator_of(
     """The estimator of a model with these options, before a fit."""
     own = {"loss": model} if isinstance(model, Loss) else {}
     kind = OWN[own_form(model)] if isinstance(model, Loss) else ESTIMATORS[check_choice("model", model, ESTIMATORS)]
-    labels = {"classes": classes, "class_weight": class_weight}
-    given = {name: value for name, value in labels.items() if value is not None}
+    given = {name: value for name, value in (("classes", classes), ("class_weight", class_weight)) if value is not None}
     remedies = {"classes": "The bounds name y's range.", "class_weight": "Numbers have no classes: use sample_weight."}
     for name, value in () if issubclass(kind, PrivateClassifier) else given.items():
         called = model_of(model) if isinstance(model, Loss) else model

@@ -6,7 +6,7 @@ What a fit does is that of all models (`_base.py`), and so are tables and export
 from __future__ import annotations
 
 import os
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -162,7 +162,8 @@ class PrivateRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
         ndarray of shape (n_rows,)
             Predictions in the units of y, clipped to the declared bounds of the target.
         """
-        return self._record.prep.predicted(self._margins(X))
+        margins = self._margins(X)  # which refuses a model that is not fitted
+        return self._record.prep.predicted(margins)
 
     def _set_coef(self, coef: Vector, intercept: Vector) -> None:
         self.coef_: Vector = coef[0]
@@ -253,7 +254,8 @@ class LogisticRegression(PrivateClassifier):
         return np.asarray(log_softmax(log_expit(log_odds), axis=1))
 
     def _log_odds(self, X: Any) -> Vector:
-        return self._record.link.log_odds(self.decision_function(X))
+        margins = self.decision_function(X)
+        return self._record.link.log_odds(margins)
 
 
 @estimator
@@ -291,7 +293,7 @@ class LinearRegression(PrivateRegressor):
     True
     """
 
-    _kind: ClassVar[str] = "linear"
+    _kind = "linear"
 
     def _loss(self) -> Loss:
         return SQUARED
@@ -332,7 +334,7 @@ class HuberSVC(PrivateClassifier):
     True
     """
 
-    _kind: ClassVar[str] = "svm"
+    _kind = "svm"
     width: float = option(default=0.5, rule=Within("width", 0.01, 10.0))
 
     def _loss(self) -> Loss:
@@ -377,7 +379,7 @@ class HuberRegressor(PrivateRegressor):
     True
     """
 
-    _kind: ClassVar[str] = "huber"
+    _kind = "huber"
     width: float = option(default=0.5, rule=Within("width", 0.01, 2.0))
 
     def _loss(self) -> Loss:
@@ -436,7 +438,7 @@ class PoissonRegressor(PrivateRegressor):
     True
     """
 
-    _kind: ClassVar[str] = "poisson"
+    _kind = "poisson"
 
     @_prediction
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -503,7 +505,7 @@ class MarginClassifier(PrivateClassifier):
     True
     """
 
-    _kind: ClassVar[str] = "margin"
+    _kind = "margin"
     loss: Loss | None = None
 
     def _loss(self) -> Loss:
@@ -548,7 +550,7 @@ class ResidualRegressor(PrivateRegressor):
     True
     """
 
-    _kind: ClassVar[str] = "residual"
+    _kind = "residual"
     loss: Loss | None = None
 
     def _loss(self) -> Loss:

@@ -56,7 +56,6 @@ def monotone(fitted: Any, directions: Mapping[str, str]) -> Any:
 
 
 def monotone_words(directions: Mapping[str, str]) -> str:
-    """The statement's sentence on curves that were made monotone."""
     return "curves made monotone: " + ", ".join(f"{name} {direction}" for name, direction in directions.items())
 
 
