@@ -30,7 +30,7 @@ class ReleaseAlone(FunctionalMechanism):
     """The mechanism without the solver: an audit looks at what is released, and half of a small fit is the solver."""
 
     def solve(self, plan, released):
-        return np.zeros(0)
+        return [np.zeros(0)] * len(released)
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class ResidualsAtZero(FunctionalMechanism):
     """Without the solver too: squared residuals are released at coefficients of 0."""
 
     def solve(self, plan, released):
-        return np.zeros(0)
+        return [np.zeros(0)] * len(released)
 
     def _least_squares(self, plan, released):
         return np.zeros(plan.problem.geometry.n_coefs)

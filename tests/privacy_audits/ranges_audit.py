@@ -33,7 +33,7 @@ class ReleaseAlone(FunctionalMechanism):
     """The mechanism without the solver: an audit looks at what is released."""
 
     def solve(self, plan, released):
-        return np.zeros(0)
+        return [np.zeros(0)] * len(released)
 
 
 @dataclass(frozen=True)
