@@ -208,8 +208,7 @@ class Duel:
         if not self._in_objective:
             yield from pairs
             return
-        paying = self.planned.settings.noise_units
-        sizes = {len(coef) for coef in run.done.coefs}
+        paying, sizes = self.planned.settings.noise_units, {len(coef) for coef in run.done.coefs}
         yield from (
             pair for pair in pairs
             if not (pair[0].law is Law.DISCRETE_LAPLACE and pair[0].scale == paying and len(pair[0].noise) in sizes)
@@ -218,7 +217,8 @@ class Duel:
     def _rows(self, which: int, run: Run, place: int) -> Rows:
         """The rows that the model at a place was fitted to."""
         side, planned = self.sides[which], self.planned
-        rows = side.data.rows(side.facts.prep, place if len(run.done.coefs) > 1 else None)
+        rows = side.data.rows(side.facts.prep)
+        rows = rows.of_class(place) if len(run.done.coefs) > 1 else rows
         if (ranges := planned.first) is not None:
             rows = rows.narrowed(*intervals(run.done.ranges, ranges.released, ranges.problem, ranges.columns))
         return rows.weighted(self._settings.weights)

@@ -29,7 +29,6 @@ from dplr.problem.plan import Plan
 from dplr.rows import (
     FROM_DATA,
     ArrayRows,
-    BoundsNotice,
     FaultyRows,
     LabelRule,
     Labels,
@@ -107,15 +106,15 @@ class Data:
             weights = row_weights(len(X), unit, self.ids, self.sample_weight, class_factors(labels, unit))
         return replace(self, X=X, y=y, labels=labels, unit=unit, weights=weights)
 
-    def rows(self, prep: Prep, position: int | None = None, told: BoundsNotice | None = None) -> Rows:
-        """The rows of one class against the rest; None: of all."""
+    def rows(self, prep: Prep) -> Rows:
+        """The rows; of more than two classes, with 1 for all of them."""
         if self.y is None:
             y = np.zeros(len(self.X))
         elif self.labels is None:
             y = self.y.values
         else:
-            y = self.labels.against_the_rest(position) if self.several else self.labels.y
-        return ArrayRows(self.X, y, prep, weights=self.weights, told=told)
+            y = self.labels.against_the_rest(None) if self.several else self.labels.y
+        return ArrayRows(self.X, y, prep, weights=self.weights, labels=self.labels)
 
     @property
     def several(self) -> bool:
@@ -199,10 +198,10 @@ class Streamed(Data):
         tally = Tally(self.units)
         return replace(self.weighing, tally=tally), tally
 
-    def rows(self, prep: Prep, position: int | None = None, told: BoundsNotice | None = None) -> Rows:
+    def rows(self, prep: Prep) -> Rows:
         layout, (weighing, tally) = prep.layout, self.tallied()
         columns = tuple(layout.features if layout is not None and layout.named else self.X.columns)
-        recipe = Recipe(columns, self.target, self.rule, position, self.several, prep, weighing)
+        recipe = Recipe(columns, self.target, self.rule, None, self.several, prep, weighing)
         parts, bar = self.stream.parts.chosen(recipe.columns), row_bar if self.progress else no_bar
         keep, here = self.stream.keep, self.stream.parts.is_local
         default = tempfile.gettempdir() if here else ""  # each worker has a folder of its own

@@ -27,7 +27,7 @@ from dplr.privacy.statement import MOVED, PrivacyStatement
 from dplr.problem.link import LOGIT, Link
 from dplr.problem.outlook import Outlook
 from dplr.problem.plan import Plan
-from dplr.rows import BoundsNotice, FaultyRows, Rows
+from dplr.rows import FaultyRows, Rows
 from dplr.rows.exact import Moments
 from dplr.solvers.certificate import NotCertified
 
@@ -52,13 +52,6 @@ class FitInput:
     def take(self, indices: NDArray[np.intp], n_rows: int | None) -> FitInput:
         """Some of the rows, and how many of them are public."""
         return FitInput(self.data.take(indices), replace(self.facts, n_rows=n_rows))
-
-    def rows(self, notice: BoundsNotice | None = None) -> Rows:
-        """All rows, and with several classes those of one class against the rest."""
-        rows = self.data.rows(self.facts.prep, None, notice)
-        if self.facts.model_labels:
-            rows.of_class = lambda position: self.data.rows(self.facts.prep, position, notice)
-        return rows
 
     @contextlib.contextmanager
     def explaining(self) -> Iterator[None]:
@@ -179,7 +172,7 @@ def release(
     All fit into the budget, or none is begun. A solver that missed its tolerance tells of the data, so it is paid for.
     """
     ready.data.check_plans([plan.model for plan in plans])
-    rows = ready.rows(BoundsNotice())  # faults of the columns are raised here, before anything is reserved
+    rows = ready.data.rows(ready.facts.prep)  # faults of the columns are raised here, before anything is reserved
     ready.data.warn_narrow(ready.facts.prep)  # as warnings are, which may be errors
     plans = marked(plans, source)
     with spending(ledger, [plan.statement for plan in plans], source) as reservation:
@@ -257,17 +250,9 @@ def run(rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent
             continue
         numbers = ranges.drawn(moments, plan.first, source)
         ends = ranges.intervals(numbers, plan.first.released, plan.first.problem, plan.first.columns)
-        (parts,) = _models(_narrowed(rows, ends, plan), [plan], source, track)
+        (parts,) = _models(rows.narrowed(*ends), [plan], source, track)
         done.append(Numbers(parts, numbers, ends))
     return done
-
-
-def _narrowed(rows: Rows, ends: Ends, plan: Plan) -> Rows:
-    """The rows, and those of each class, in their ranges."""
-    narrowed = rows.narrowed(*ends)
-    if plan.classes:
-        narrowed.of_class = lambda position: rows.of_class(position).narrowed(*ends)
-    return narrowed
 
 
 def _models(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -> list[list[dict[str, Vector]]]:

@@ -21,6 +21,7 @@ from dplr.rows import threads as _pool
 from dplr.rows.base import Rows
 from dplr.rows.exact import Allocate, Block, ClippedGradient, Faults, Integers, Total, Vector, clipped_rows, kernel_of
 from dplr.rows.faults import BoundsNotice
+from dplr.rows.labels import Labels
 from dplr.rows.losses import LossGradient, native_rows
 from dplr.rows.tables.encoder import Encoder
 from dplr.rows.tables.table import Target, as_table
@@ -52,15 +53,15 @@ class ArrayRows(Rows):
     y : (n,) numbers, or numeric codes of labels.
     prep : the map from raw rows to scaled rows.
     weights : weight and unit of each row; None where every row is a unit of weight 1.
+    labels : of more than two classes, for the rows of one of them.
     block_rows, threads : rows of one kernel call, and number of threads; None for as many as the work is worth. No sum
         depends on them.
     allocate : makes the arrays for facts about rows that passes of clipped gradients share; None for memory.
-    told : whether the data holder was warned, shared by all rows of a fit; None for rows that share it with no others.
     """
 
     def __init__(
-        self, X: Any, y: Any, prep: Prep, *, weights: RowWeights | None = None, block_rows: int | None = None,
-        threads: int | None = None, allocate: Allocate | None = None, told: BoundsNotice | None = None,
+        self, X: Any, y: Any, prep: Prep, *, weights: RowWeights | None = None, labels: Labels | None = None,
+        block_rows: int | None = None, threads: int | None = None, allocate: Allocate | None = None,
     ) -> None:  # fmt: skip
         table = as_table(X)
         is_encoded = table is not None or (prep.layout is not None and not prep.layout.plain)
@@ -73,7 +74,7 @@ class ArrayRows(Rows):
         self._y = np.require(y, np.float64, "A") if is_encoded and not is_native else y
         self._in_place = is_native and not is_encoded and _is_native(X)
         self._marks: tuple[int, ...] = ()  # of the encoding of the whole table, for the faults of every sum
-        self.prep, self._weights, self._notice = prep, weights, told or BoundsNotice()
+        self.prep, self._weights, self._labels, self._notice = prep, weights, labels, BoundsNotice()
         self._of_rows: Weights = None if weights is None else weights.of_rows
         self._block_rows, self._threads, self._allocate = block_rows, threads, allocate
 
@@ -94,15 +95,20 @@ class ArrayRows(Rows):
     def not_finite(self) -> Mapping[str, int]:
         return {} if self._encoder is None else self._encoder.not_finite()
 
+    def of_class(self, position: int) -> Self:
+        assert self._labels is not None
+        return self._with(_y=self._labels.against_the_rest(position), sound=False)
+
     def mapped(self, prep: Prep) -> Self:
         self._encode()
-        rows = copy.copy(self)
-        rows.prep = prep
-        for made in ("clipped_rows", "_all_rows"):  # with the old map
-            rows.__dict__.pop(made, None)
-        return rows
+        return self._with(prep=prep)
 
-    # ---- one way to read ----
+    def _with(self, **changes: Any) -> Self:
+        """These rows with other targets or another map, and without what was made of those before."""
+        rows = copy.copy(self)
+        kept = {name: value for name, value in vars(rows).items() if name not in ("clipped_rows", "_all_rows")}
+        rows.__dict__ = kept | changes
+        return rows
 
     def _blocks(self, query: Any, rows: Selection, start: int, end: int) -> Iterator[tuple[Block, Any]]:
         """The selected rows from `start` to `end`, and what their encoding counted.
@@ -140,8 +146,6 @@ class ArrayRows(Rows):
         y = self._y if self._in_place else np.require(self._y, np.float64, "A")
         return _as_native(self._X), y, self._of_rows
 
-    # ---- one way to sum ----
-
     def sum(self, query: Any, coef: Any = None, rows: Selection = ALL) -> Any:
         """Sum the query over the selected rows; faults are left to the caller.
 
@@ -156,7 +160,8 @@ class ArrayRows(Rows):
             return self._merged(query, coef, rows, [(0, n)] if parts == 1 else _pool.spans(n, parts), parts)
         self._encode()  # passes are many
         if parts > 1:
-            return self._merged(query, coef, rows, _pool.chunks(n, self._block_rows or CHUNK_ROWS), parts)
+            size = self._block_rows or CHUNK_ROWS
+            return self._merged(query, coef, rows, [(a, min(a + size, n)) for a in range(0, n, size)], parts)
         if self._block_rows or rows.step > 1 or rows.indices is not None or self._all_rows is None:
             return self._merged(query, coef, rows, [(0, n)], 1)
         return _marked(query.over(self._all_rows, coef), self._marks)
@@ -218,8 +223,6 @@ class ArrayRows(Rows):
             passes = _PASSES_CHOSEN if is_subset else _PASSES_IN_PLACE if kernel.in_place else _PASSES_BOUNDED
             if self._reads > passes * len(self) and kernel.kept_bytes <= _MOST_KEPT_BYTES:
                 kernel.keep(chosen=is_subset)
-
-    # ---- for minima ----
 
     @property
     def sample_step(self) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self, overload
 
@@ -34,13 +34,11 @@ class Rows(ABC):
     prep : the map from raw rows to scaled rows.
     columns : names of the columns of X; None where they have none.
     in_memory : whether a read of all rows costs their arithmetic and no more.
-    of_class : the rows with 1 for the class at a position and 0 for the rest; a fit of several classes sets it.
     sound : whether they are in memory, and a sum over all of them, under this map or another one, met no fault.
     """
 
     prep: Prep
     columns: Sequence[str] | None
-    of_class: Callable[[int], Rows]
     in_memory = True
     sound = False
     _notice: BoundsNotice
@@ -89,7 +87,9 @@ class Rows(ABC):
     def not_finite(self) -> Mapping[str, int]:
         """The number of rows with a NaN or an infinity per column that has one; empty where columns are not counted."""
 
-    # ---- other maps to scaled rows ----
+    @abstractmethod
+    def of_class(self, position: int) -> Self:
+        """These rows with 1 for the class at a position and 0 for the rest, without a copy."""
 
     @abstractmethod
     def mapped(self, prep: Prep) -> Self:
@@ -116,8 +116,6 @@ class Rows(ABC):
         rows = self.mapped(prep)
         rows._notice = BoundsNotice(already=True)
         return rows
-
-    # ---- minima ----
 
     @property
     @abstractmethod

@@ -34,9 +34,6 @@ _LIMB = 32
 _ONE = 20  # bits of 1 in units of the grid
 
 
-# ---- sums ----
-
-
 class Faults(NamedTuple):
     """Counts of faults that a pass saw, for the data holder; never part of a release."""
 
@@ -165,9 +162,6 @@ class ExactQuery(ABC):
         """Bound, scale and snap the rows of a block and add them at `coef` (q,)."""
 
 
-# ---- rows, maps and losses as kernels take them ----
-
-
 def row_map(prep: Prep) -> RowMap:
     """The map from raw rows to scaled rows, on the CPU path of this process."""
     return _row_map(prep, instruction_set())
@@ -195,9 +189,6 @@ def clipped_rows(
 ) -> ClippedRows:
     """Rows as kernels of clipped gradients take them; `allocate` makes arrays of facts about them, None in memory."""
     return ClippedRows(X, y, row_map(prep), weights, allocate)
-
-
-# ---- queries ----
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,11 +59,6 @@ def spans(n: int, parts: int) -> list[tuple[int, int]]:
     return list(itertools.pairwise([n * part // parts for part in range(parts + 1)]))
 
 
-def chunks(n: int, size: int) -> list[tuple[int, int]]:
-    """Spans of one size, in order; the last may be shorter."""
-    return [(start, min(start + size, n)) for start in range(0, n, size)]
-
-
 def can_start(threads: int) -> bool:
     """Whether there is memory for that many threads.
 

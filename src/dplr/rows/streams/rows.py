@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -72,7 +72,6 @@ class StreamSource:
     worker_rows: Sums | None = None
     worker_sample: Sums | None = None
     tally: Tally | None = None
-    notice: BoundsNotice = field(default_factory=BoundsNotice)
 
     def run(self, job: Pass[Any], label: str, rows_of: Sums | None = None) -> Any:
         """One pass over all rows, wherever they are read, or over those that workers hold."""
@@ -107,7 +106,7 @@ class StreamedRows(Rows):
         self._source, self._recipe = source, recipe
         self.prep: Prep = recipe.prep if recipe.mapping is None else recipe.mapping
         self.columns: Sequence[str] | None = recipe.features
-        self._notice = source.notice
+        self._notice = BoundsNotice()
         # The rows on this machine's disk, with facts that passes share.
         self._local_rows: ArrayRows | None = None
 
@@ -122,6 +121,12 @@ class StreamedRows(Rows):
         """Refuse: rows of a stream have no numbers by which they could be found."""
         remedy = "Use full batches, or read the rows into memory."
         raise ValueError(sentence("batch", "must be None where rows are streamed", len(units), remedy))
+
+    def of_class(self, position: int) -> Self:
+        of, rows = self._source, copy.copy(self)
+        rows._source = StreamSource(of.parts, of.count, of.units, of.bar, of.folder, tally=of.tally)
+        rows._recipe, rows._local_rows = replace(self._recipe, position=position), None
+        return rows
 
     def mapped(self, prep: Prep) -> Self:
         rows = copy.copy(self)
