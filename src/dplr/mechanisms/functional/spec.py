@@ -385,4 +385,4 @@ def _positions(columns: Sequence[int]) -> tuple[int, ...]:
     listed = check_list("columns", columns, rule)
     if not listed or any(type(column) is not int or column < 0 for column in listed):
         raise ValueError(sentence("columns", rule, columns))
-    return tuple(sorted(set(columns)))
+    return tuple(sorted(set(listed)))
