@@ -148,8 +148,7 @@ class PrivateLinearModel(FitOptions, NotebookView, Fitted, BaseEstimator):  # ty
 
     def _take(self, done: Release) -> Self:
         """Set the coefficients of a release, in the user's units, and all its other attributes."""
-        models = [done.prep.to_user_units(coef) for coef in done.models]
-        self._set_coef(np.array([coef for coef, _ in models]), np.array([intercept for _, intercept in models]))
+        self._set_coef(*map(np.array, zip(*map(done.prep.to_user_units, done.models), strict=True)))
         return self._adopt(done)
 
     def _adopt(self, done: Release) -> Self:
@@ -224,8 +223,7 @@ class PrivateLinearModel(FitOptions, NotebookView, Fitted, BaseEstimator):  # ty
         self, X: Any, y: Any, levels: Sequence[float], sample_weight: Any = None, person: Any = None
     ) -> list[Self]:
         """Copies of this estimator, one fitted for each eps, each a release of its own."""
-        fitted = []
-        every = self._releases(X, y, sample_weight, person, [check_eps(eps) for eps in levels])
+        every, fitted = self._releases(X, y, sample_weight, person, list(map(check_eps, levels))), []
         for done, eps in zip(every, levels, strict=True):
             model = copy.copy(self)
             model.eps = eps
@@ -255,12 +253,11 @@ class PrivateLinearModel(FitOptions, NotebookView, Fitted, BaseEstimator):  # ty
         planned = {eps: ready.facts.planned(eps) for eps in dict.fromkeys(levels)}
         warn_of_noise(plan.outlook for plan in planned.values())
         warn_of_silence(ready.facts, planned)
-        plans = [planned[eps] for eps in levels]
         for eps, plan in planned.items():
             self._check_file(ledger, ready, eps, plan)
         with ready.explaining():
             keep = functools.partial(self._kept, ledger, ready)
-            releases = release(ready, plans, ledger, self._source(), track, keep)
+            releases = release(ready, [planned[eps] for eps in levels], ledger, self._source(), track, keep)
         self._name_target(ready)
         self._weight_column, self._counted = ready.data.weight_column, not isinstance(ledger, NullLedger)
         return releases
@@ -349,7 +346,8 @@ class PrivateLinearModel(FitOptions, NotebookView, Fitted, BaseEstimator):  # ty
         if not all(map(math.isinf, levels)):
             of_query = data.query_facts()
             assumed, uncovered = assumed + of_query[0], uncovered + of_query[1]
-        facts = PublicFacts.of(self, bounds, n_rows, d, columns, data.labels, assumed, uncovered, features, data.unit)
+        said = {"assumptions": assumed, "uncovered": uncovered, "features": features, "unit": data.unit}
+        facts = PublicFacts.of(self, data.labels, bounds=bounds, n_rows=n_rows, n_features=d, columns=columns, **said)
         if facts.curves is not None:
             facts = facts.at(min(levels))
         return FitInput(data, facts)

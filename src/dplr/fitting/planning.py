@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from dplr.fitting.curves import curved_bounds
 from dplr.fitting.one_vs_rest import is_several, plan_models
 from dplr.fitting.options import PLANNED, FitOptions, check_l2, check_options
 from dplr.fitting.pretraining import Public, PublicLike, read_public
-from dplr.fitting.ranges import Ranges, choice_for, clippable, plan_ranges, with_ranges
+from dplr.fitting.ranges import choice_for, clippable, plan_ranges, with_ranges
 from dplr.mechanisms import as_mechanism
 from dplr.mechanisms.automatic import AUTO, choose
 from dplr.mechanisms.protocol import Mechanism, MechanismLike, Tabled
@@ -40,6 +41,11 @@ _LARGE_DELTA = 1e-3  # of tables whose number of records is private
 # Pure noise in the gauge of the bounds over Gaussian noise, up to which it is taken, without ranges and in
 # them.
 _GAUGE, _GAUGE_IN_RANGES = 1.07, 1.25
+_IN_GAUGE = "pure noise in the gauge of the bounds, in place of Gaussian noise for delta"
+# The last public facts, by their words, and how many of them, and of their plans, are kept.
+_FACTS: dict[Any, PublicFacts] = {}
+_KEPT = 64
+_RELATIONS = [str(kind) for kind in Neighbouring]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -84,38 +90,14 @@ class PublicFacts:
     curves: int | str | None = FitOptions.curves
 
     @classmethod
-    def of(
-        cls,
-        model: Any,
-        bounds: Bounds | None,
-        n_rows: int | None,
-        n_features: int,
-        columns: Sequence[str] | None,
-        labels: Labels | None = None,
-        assumptions: tuple[str, ...] = (),
-        uncovered: tuple[str, ...] = (),
-        features: FourierMap | None = None,
-        unit: Unit = ROW,
-    ) -> PublicFacts:
-        """The facts of an estimator, the shape of its table, its labels, and further sentences of the statement."""
-        resolved: dict[str, Any] = {"assumptions": assumptions, "uncovered": uncovered}
+    def of(cls, model: Any, labels: Labels | None = None, **facts: Any) -> PublicFacts:
+        """The facts of an estimator, of its labels, and further ones."""
         if labels is not None:
-            resolved |= {"classes": labels.classes.tolist(), "label_codes": labels.codes}
-            resolved["assumptions"] = (*assumptions, labels.assumption)
-        return cls(
-            loss=model._loss(),
-            bounds=bounds,
-            **{name: getattr(model, name) for name in PLANNED},
-            n_rows=n_rows,
-            n_features=n_features,
-            columns=columns,
-            features=features,
-            unit=unit,
-            **resolved,
-        )
+            facts |= {"classes": labels.classes.tolist(), "label_codes": labels.codes}
+            facts["assumptions"] = (*facts["assumptions"], labels.assumption)
+        return _interned(dict(zip(PLANNED, attrgetter(*PLANNED)(model), strict=True)) | {"loss": model._loss()} | facts)
 
     def __post_init__(self) -> None:
-        """Check what was given; the derived facts check the rest."""
         if not 1 <= self.n_features <= MAX_FEATURES:
             raise ValueError(sentence("X", f"must have 1 to {MAX_FEATURES} columns", self.n_features))
         check_options(self)
@@ -123,7 +105,6 @@ class PublicFacts:
 
     @cached_property
     def layout(self) -> Layout | None:
-        """The layout of the table's columns under the bounds."""
         if self.bounds is None or self.features is not None:
             if CONSTANT in (self.columns or ()):
                 raise ValueError(sentence("X", "must name no column as the intercept", CONSTANT, "Rename it."))
@@ -132,7 +113,6 @@ class PublicFacts:
 
     @cached_property
     def start(self) -> Public | None:
-        """Where the fit starts, in one of the forms of `public`."""
         columns = self.columns or self.public_columns
         public = read_public(self.public, self.n_features, columns, self.fit_intercept, self.layout)
         threshold = self.bounds.threshold if self.bounds is not None and self.loss.classification else None
@@ -140,7 +120,6 @@ class PublicFacts:
 
     @cached_property
     def prep(self) -> Prep:
-        """The map from a row of the table to a scaled row."""
         labels = self.label_codes if self.loss.classification else None
         if self.layout is None:
             return ball_prep(self.n_features, self.fit_intercept, labels, self.target_pair, self.loss.link)
@@ -175,8 +154,13 @@ class PublicFacts:
         """The release of a fit: one model, or one for each of more than two classes; ranges before, if any."""
         if self.curves is not None:
             return self.at(eps).planned(eps)
-        planned = self._of_least_noise(eps)
-        return planned.stating(uncovered=self.uncovered) if self.uncovered else planned
+        plans: dict[float, Plan] = self.__dict__.setdefault("_plans", {})
+        plan = plans.get(eps)
+        if plan is None:
+            if len(plans) >= _KEPT:
+                plans.clear()
+            plan = plans[eps] = self._of_least_noise(eps).stating(uncovered=self.uncovered)
+        return plan
 
     def _of_least_noise(self, eps: float) -> Plan:
         """The plan without a delta where its noise is smaller than that for the delta, and else with it."""
@@ -193,53 +177,49 @@ class PublicFacts:
         if pure is not None:
             return pure
         is_used = planned.statement.delta >= self.delta
-        return planned if is_used else _without_delta(planned, self.delta, unused_sentence(self.delta))
-
-    def _mechanism_and_problem(self, eps: float) -> tuple[Mechanism, Problem]:
-        """The mechanism, and the problem, whose statement says what was chosen for the user, and why."""
-        mechanism, reason = self._selection(eps)
-        choice = (f'mechanism = "auto": {mechanism.about.name}, as {reason}',) if reason else ()
-        aim = (f'aim = "{self.aim}"',) if self.aim == COEFFICIENTS else ()
-        return mechanism, replace(
-            self.problem,
-            assumptions=(*self.problem.assumptions, *choice),
-            solution=(*aim, *solution(mechanism, self.problem, eps)),
+        return (
+            planned
+            if is_used
+            else _without_delta(planned, self.delta, f"pure noise, which does not use delta = {self.delta:g}")
         )
 
-    def _selection(self, eps: float) -> tuple[Mechanism, str]:
-        """The mechanism with its options, and why `"auto"` took it; empty for one that was asked for."""
+    def _mechanism_and_problem(self, eps: float) -> tuple[Mechanism, Problem]:
+        """The mechanism with its options, and the problem, whose statement says what was chosen, and why."""
+        problem, tables, said = self.problem, self.aim == COEFFICIENTS, ()
         mechanism: Any
-        tables, reason = self.aim == COEFFICIENTS, ""
         if self.mechanism != AUTO:
             mechanism = as_mechanism(self.mechanism)
-            mechanism = mechanism.aimed(self.problem, self.model_labels) if tables else mechanism
-        elif tables:
-            mechanism, reason = choose_table(self.problem, self.model_labels, eps, self.delta)
+            mechanism = mechanism.aimed(problem, self.model_labels) if tables else mechanism
         else:
-            name, reason = choose(self.loss, self.n_rows, len(self.model_labels), eps, self.delta)
-            mechanism = as_mechanism(name)
+            if tables:
+                mechanism, reason = choose_table(problem, self.model_labels, eps, self.delta)
+            else:
+                name, reason = choose(self.loss, self.n_rows, len(self.model_labels), eps, self.delta)
+                mechanism = as_mechanism(name)
+            said = (f'mechanism = "auto": {mechanism.about.name}, as {reason}',)
         choice = choice_for(self.aim, mechanism.ranges)
-        return mechanism if choice == mechanism.ranges else replace(mechanism, ranges=choice), reason
+        mechanism = mechanism if choice == mechanism.ranges else replace(mechanism, ranges=choice)
+        aim = (f'aim = "{self.aim}"',) if tables else ()
+        words = (*aim, *solution(mechanism, problem, eps))
+        return mechanism, replace(problem, assumptions=(*problem.assumptions, *said), solution=words)
 
     def _with_ranges(self, mechanism: Mechanism, problem: Problem, eps: float, delta: float) -> Plan:
         """The plan with noise for this delta; ranges may have a share of eps."""
-        ranges = plan_ranges(mechanism, problem, self.prep, eps, delta)
+        planned = partial(plan_models, mechanism, problem, delta=delta, classes=self.model_labels)
+        ranges, asked = plan_ranges(mechanism, problem, self.prep, eps, delta), mechanism.ranges == "on"
         if ranges is None:
-            return plan_models(mechanism, problem, eps, delta, self.model_labels)
-        if mechanism.ranges == "on":
-            return self._within(ranges, mechanism, problem, eps, delta)
-        names = mechanism.blocks(problem, eps, delta, self.model_labels)
+            return planned(eps=eps)
         # Whoever gets intervals reads them as those of the declared columns.
-        if isinstance(mechanism, Tabled) and mechanism.as_declared(problem, names):
-            return plan_models(mechanism, problem, eps, delta, self.model_labels)
+        if not asked and isinstance(mechanism, Tabled):
+            names = mechanism.blocks(problem, eps, delta, self.model_labels)
+            if mechanism.as_declared(problem, names):
+                return planned(eps=eps)
         try:
-            return self._within(ranges, mechanism, problem, eps, delta)
+            return with_ranges(planned(eps=ranges.remainder), ranges, eps)
         except ValueError:  # this ridge costs more than ranges leave
-            return plan_models(mechanism, problem, eps, delta, self.model_labels)
-
-    def _within(self, ranges: Ranges, mechanism: Mechanism, problem: Problem, eps: float, delta: float) -> Plan:
-        """The plan of ranges, and of models in them with what they leave of eps."""
-        return with_ranges(plan_models(mechanism, problem, ranges.remainder, delta, self.model_labels), ranges, eps)
+            if asked:
+                raise
+            return planned(eps=eps)
 
     def _pure(self, mechanism: Mechanism, problem: Problem, eps: float, gaussian: float | None) -> Plan | None:
         """The plan without a delta, where its noise is smaller than Gaussian noise; None where it is not.
@@ -253,18 +233,16 @@ class PublicFacts:
             pure = mechanism.noise_of(plan)
             if pure is None or pure >= _GAUGE_IN_RANGES * gaussian:
                 return None
-            if pure < gaussian:
-                planned = self._with_ranges(mechanism, problem, eps, 0.0)
-                return _without_delta(planned, self.delta, pure_sentence(self.delta))
-            in_gauge = any(block.law.family is Law.GAUGE for block in plan.statement.released.values())
-            if not (in_gauge and problem.geometry.blocks):
+            gauge = problem.geometry.blocks and Law.GAUGE in {one.law.family for one in plan.released.values()}
+            if pure >= gaussian and not gauge:
                 return None
             planned = self._with_ranges(mechanism, problem, eps, 0.0)
-            if pure >= _GAUGE * gaussian and planned.first is None:
-                return None
-            return _without_delta(planned, self.delta, gauge_sentence(self.delta))
         except ValueError:  # this ridge costs pure noise more than its share of eps: of one of several classes, or
             return None  # what ranges leave
+        if pure >= _GAUGE * gaussian and planned.first is None:
+            return None
+        why = pure_sentence(self.delta) if pure < gaussian else f"{_IN_GAUGE} = {self.delta:g}"
+        return _without_delta(planned, self.delta, why)
 
     @cached_property
     def model_labels(self) -> list[Any]:
@@ -298,7 +276,6 @@ class PublicFacts:
         return from_zero(*pair) if self.loss.link == "log" else pair
 
     def _assumed(self) -> list[str]:
-        """The statement's sentences on labels, columns, target and number of rows."""
         facts = list(self.assumptions)
         if self.layout is None:
             facts.append("rows of X lie in the unit ball (rows outside are projected onto it)")
@@ -316,23 +293,36 @@ class PublicFacts:
         return facts
 
 
+def _interned(fields: dict[str, Any]) -> PublicFacts:
+    """Equal public facts are one object, whose plans are made once.
+
+    A key is made of public facts alone, in words, which tell True from 1: rows never come here. Public rows, and the
+    map of a kernel, have no short words, and are planned anew.
+    """
+    if fields["public"] is not None or fields.get("features") is not None:
+        return PublicFacts(**fields)
+    facts = _FACTS.get(key := key_of(fields))
+    if facts is None:
+        if len(_FACTS) >= _KEPT:
+            _FACTS.clear()
+        facts = _FACTS[key] = PublicFacts(**fields)
+    return facts
+
+
+def key_of(fields: dict[str, Any]) -> tuple[Loss, str, str]:
+    """The words of public facts; those of bounds are made once, and a loss may have numbers that no words show."""
+    bounds, words = fields["bounds"], ""
+    if bounds is not None:
+        words = bounds.__dict__.get("_words") or bounds.__dict__.setdefault("_words", repr(bounds._values))
+    return fields["loss"], words, repr([value for name, value in fields.items() if name != "bounds"])
+
+
 def pure_sentence(delta: float) -> str:
     """The statement's sentence where this delta was asked for, and pure noise was taken."""
     return f"pure noise, at the same eps smaller than Gaussian noise for delta = {delta:g}"
 
 
-def gauge_sentence(delta: float) -> str:
-    """The statement's sentence where pure noise in the gauge of the bounds was taken in place of Gaussian noise."""
-    return f"pure noise in the gauge of the bounds, in place of Gaussian noise for delta = {delta:g}"
-
-
-def unused_sentence(delta: float) -> str:
-    """The sentence of a statement for a fit with this delta whose mechanism has no noise that uses one."""
-    return f"pure noise, which does not use delta = {delta:g}"
-
-
 def _without_delta(planned: Plan, unused: float, why: str) -> Plan:
-    """The plan with a statement that says why it does not use this delta."""
     calibration = f"{planned.statement.calibration}; {why}"
     return replace(planned, statement=replace(planned.statement, calibration=calibration, unused_delta=unused))
 
@@ -348,20 +338,14 @@ def check_promise(levels: Sequence[float], facts: PublicFacts) -> None:
     check_loss(levels, facts.delta, facts.neighbouring, facts.n_rows, facts.unit)
 
 
-def check_loss(
-    levels: Sequence[float],
-    delta: float,
-    neighbouring: str,
-    n_rows: int | None,
-    unit: Unit = ROW,
-) -> None:
+def check_loss(levels: Sequence[float], delta: float, neighbouring: str, n_rows: int | None, unit: Unit = ROW) -> None:
     """Refuse a large delta, with which whole records could be published; warn of a large eps."""
     limit = _delta_limit(n_rows, neighbouring)
     if delta >= limit:
         rule = f"must be below 1/n = {limit:.3g}" if n_rows and limit == 1 / n_rows else f"must be below {limit:g}"
         harm = f"At this delta a {unit.one} could be published whole."
         raise ValueError(sentence("delta", rule, delta, f"{harm} Give a far smaller one."))
-    largest = max((eps for eps in levels if not math.isinf(eps)), default=0.0)
+    largest = max(filter(math.isfinite, levels), default=0.0)
     if largest > _LITTLE:
         factor = f"{math.exp(largest):.1e}" if largest < _OVERFLOW else f"e^{largest:g}"
         text = f"eps = {largest:g} promises little: one {unit.one} may make what is released {factor} times as likely"
@@ -376,7 +360,7 @@ def _delta_limit(n_rows: int | None, neighbouring: str) -> float:
 
 def public_n_rows(n: int, n_rows: int | None, neighbouring: str, unit: Unit = ROW) -> int | None:
     """The number of units is public under replace_one only; under add_remove nothing but a declared reference is."""
-    check_choice("neighbouring", neighbouring, [str(kind) for kind in Neighbouring])
+    check_choice("neighbouring", neighbouring, _RELATIONS)
     declared = None if n_rows is None else check_count("n_rows", n_rows)
     if neighbouring == Neighbouring.ADD_REMOVE:
         return declared
@@ -387,6 +371,5 @@ def public_n_rows(n: int, n_rows: int | None, neighbouring: str, unit: Unit = RO
 
 
 def rows_sentence(n_rows: int, neighbouring: str, many: str = "records") -> str:
-    """The statement's sentence on the number of units."""
     exact = neighbouring == Neighbouring.REPLACE_ONE
     return f"{f'the number of {many}' if exact else 'a declared reference, n_rows'} = {n_rows}"

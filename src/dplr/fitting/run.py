@@ -137,9 +137,7 @@ class Release:
 
     @property
     def mechanism(self) -> Mechanism:
-        """The mechanism of the plan."""
-        mechanism: Mechanism = self.plan.mechanism
-        return mechanism
+        return self.plan.mechanism  # type: ignore[no-any-return]
 
     @property
     def size(self) -> int:
@@ -184,10 +182,8 @@ def release(
 
 def marked(plans: Sequence[Plan], source: Source) -> list[Plan]:
     """The plans, which say whether their noise can be drawn again; one object for a plan, however often it runs."""
-    once: dict[int, Plan] = {}
-    for plan in plans:
-        if id(plan) not in once:
-            once[id(plan)] = plan.stating(reproducible=source.reproducible)
+    different = {id(plan): plan for plan in plans}
+    once = {key: plan.stating(reproducible=source.reproducible) for key, plan in different.items()}
     return [once[id(plan)] for plan in plans]
 
 
@@ -214,17 +210,11 @@ def spending(ledger: Budget, statements: Sequence[PrivacyStatement], source: Sou
         raise
 
 
-def accounted(
-    ledger: Budget,
-    statements: Sequence[PrivacyStatement],
-    source: Source,
-    work: Callable[[], T],
-    keep: Callable[[T], bytes | None] | None = None,
-) -> T:
-    """What `work` releases, paid for; the file that `keep` makes of it is written in the step that commits it."""
+def accounted(ledger: Budget, statements: Sequence[PrivacyStatement], source: Source, work: Callable[[], T]) -> T:
+    """What `work` releases, paid for."""
     with spending(ledger, statements, source) as reservation:
         done = work()
-        reservation.commit(None if keep is None else keep(done))
+        reservation.commit()
     return done
 
 
@@ -234,15 +224,18 @@ def run(rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent
     Faults of the rows are raised before any noise is drawn. Every mechanism looks at the rows first: one that refuses
     them must not come after the noise of another.
     """
+    together: dict[Mechanism, list[Plan]] = {}
     for plan in {id(plan): plan for plan in plans}.values():
         plan.mechanism.check_rows(rows, plan.problem)
-    with_ranges = [plan for plan in plans if plan.first is not None]
-    moments = ranges.moments_of(rows) if with_ranges else None
-    together: dict[Mechanism, list[Plan]] = {}
+    moments = None
     for plan in plans:
         if plan.first is None:
             together.setdefault(plan.mechanism, []).append(plan)
-    alone = {mechanism: iter(_models(rows, group, source, track)) for mechanism, group in together.items()}
+        elif moments is None:
+            moments = ranges.moments_of(rows)
+    alone = {}
+    for mechanism, group in together.items():
+        alone[mechanism] = iter(_models(rows, group, source, track))
     done = []
     for plan in plans:
         if plan.first is None or moments is None:
@@ -258,7 +251,9 @@ def run(rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent
 def _models(rows: Rows, plans: Sequence[Plan], source: Source, track: Track) -> list[list[dict[str, Vector]]]:
     """The released blocks of each model, for plans of one mechanism."""
     mechanism: Mechanism = plans[0].mechanism
-    models, classes = [plan.model for plan in plans], len(plans[0].classes)
+    models, classes = [plan.each or plan for plan in plans], len(plans[0].classes)
+    if len(plans) == 1 and not classes:
+        return [[mechanism.run(rows, models[0], source, track)]]
     if not classes or models[0].classes:  # one model, or one release for the models of all classes
         return [[part] * (classes or 1) for part in mechanism.run_many(rows, models, source, track)]
     each = [mechanism.run_many(rows.of_class(position), models, source, track) for position in range(classes)]
@@ -293,19 +288,9 @@ def _released(
     if MOVED in model.statement.solution:
         flags = () if prep.layout is None else prep.layout.indicators
         models = [without_pull(coef, model, flags) for coef in coefs]
-    return Release(
-        of_one,
-        plan.statement,
-        prep,
-        parts,
-        of_ranges,
-        None if facts.features is not None else facts.bounds,
-        facts.features,
-        plan.mechanism.link(model),
-        coefs,
-        models,
-        [_history(ready, prep, plan, part, went) for part, (_, went) in zip(parts, of_models, strict=True)],
-    )
+    histories = [_history(ready, prep, plan, part, went) for part, (_, went) in zip(parts, of_models, strict=True)]
+    columns = None if facts.features is not None else facts.bounds, facts.features, plan.mechanism.link(model)
+    return Release(of_one, plan.statement, prep, parts, of_ranges, *columns, coefs, models, histories)
 
 
 def clipped(prep: Prep, plan: Plan, parts: Sequence[Blocks]) -> Prep:

@@ -263,9 +263,8 @@ def _public_facts(fitted: Any, values: dict[str, Any], statement: PrivacyStateme
         columns = bounds.names
     features: FourierMap | None = values.get("features")
     bounds = bounds if features is None else features.bounds
-    facts = PublicFacts.of(
-        fitted, bounds, values["n_rows"], values["n_features"], columns, features=features, unit=statement.unit
-    )
+    declared = {"bounds": bounds, "columns": columns, "features": features, "unit": statement.unit}
+    facts = PublicFacts.of(fitted, n_rows=values["n_rows"], n_features=values["n_features"], **declared)
     problem, prep = facts.problem, facts.prep
     w0 = None
     if values["start"] is not None:
