@@ -185,8 +185,9 @@ class PublicFacts:
 
     def _mechanism_and_problem(self, eps: float) -> tuple[Mechanism, Problem]:
         """The mechanism with its options, and the problem, whose statement says what was chosen, and why."""
-        problem, tables, said = self.problem, self.aim == COEFFICIENTS, ()
+        problem, tables = self.problem, self.aim == COEFFICIENTS
         mechanism: Any
+        said: tuple[str, ...] = ()
         if self.mechanism != AUTO:
             mechanism = as_mechanism(self.mechanism)
             mechanism = mechanism.aimed(problem, self.model_labels) if tables else mechanism
@@ -199,9 +200,8 @@ class PublicFacts:
             said = (f'mechanism = "auto": {mechanism.about.name}, as {reason}',)
         choice = choice_for(self.aim, mechanism.ranges)
         mechanism = mechanism if choice == mechanism.ranges else replace(mechanism, ranges=choice)
-        aim = (f'aim = "{self.aim}"',) if tables else ()
-        words = (*aim, *solution(mechanism, problem, eps))
-        return mechanism, replace(problem, assumptions=(*problem.assumptions, *said), solution=words)
+        words = ((f'aim = "{self.aim}"',) if tables else ()) + solution(mechanism, problem, eps)
+        return mechanism, replace(problem, assumptions=problem.assumptions + said, solution=words)
 
     def _with_ranges(self, mechanism: Mechanism, problem: Problem, eps: float, delta: float) -> Plan:
         """The plan with noise for this delta; ranges may have a share of eps."""

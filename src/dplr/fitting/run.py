@@ -33,7 +33,8 @@ from dplr.solvers.certificate import NotCertified
 
 T = TypeVar("T")
 Vector = NDArray[np.float64]
-Blocks, Ends = Mapping[str, Vector], tuple[Vector, Vector]
+Blocks = Mapping[str, Vector]
+Ends = tuple[Vector, Vector]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -211,7 +212,6 @@ def spending(ledger: Budget, statements: Sequence[PrivacyStatement], source: Sou
 
 
 def accounted(ledger: Budget, statements: Sequence[PrivacyStatement], source: Source, work: Callable[[], T]) -> T:
-    """What `work` releases, paid for."""
     with spending(ledger, statements, source) as reservation:
         done = work()
         reservation.commit()
