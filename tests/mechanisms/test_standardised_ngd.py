@@ -355,6 +355,9 @@ def test_many_fits_have_noise_and_frames_of_their_own():
     one, two, other = dplr.fit_many(X, y, eps=[1.0, 1.0, 4.0], delta=1e-5, bounds=BOUNDS, mechanism=spec(steps=3))
     assert not (one.released_["means"] == two.released_["means"]).any()
     assert [est.privacy_.eps for est in (one, two, other)] == [1.0, 1.0, 4.0]
+    coarse, fine = (est.privacy_.released["means"].grid for est in (one, other))
+    assert fine < coarse
+    assert np.fmod(other.released_["means"], coarse).any()  # it has the noise of its own plan
     alone = dplr.fit(X, y, eps=math.inf, bounds=BOUNDS, mechanism=spec(steps=15))
     for est in dplr.fit_many(X, y, eps=[math.inf] * 3, bounds=BOUNDS, mechanism=spec(steps=15)):
         assert_array_equal(est.coef_, alone.coef_)
