@@ -125,7 +125,6 @@ class Audit:
         return lines if self.findings else [*lines, ("", "An audit can prove a promise wrong, never right.")]
 
     def __str__(self) -> str:
-        """Return the audit as a table of lines, the verdict last."""
         return "\n".join([self._title, *(_line(name, text) for name, text in self._lines)])
 
     def _repr_html_(self) -> str:

@@ -61,7 +61,6 @@ def gaussian_eps(mu: float, delta: float) -> float:
 
 
 def _checked(positive: ArrayLike, negative: ArrayLike, confidence: float) -> tuple[Array, Array]:
-    """Scores as arrays."""
     if not 0 < real_number("confidence", confidence) < 1:
         raise ValueError(sentence("confidence", "must be between 0 and 1", confidence))
     scores, false_scores = (np.asarray(part, dtype=np.float64) for part in (positive, negative))

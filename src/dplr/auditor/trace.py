@@ -86,31 +86,26 @@ class Tracing(Source):
         self._script = script
 
     def laplace(self, scale: int, size: int) -> Any:
-        """Discrete Laplace noise."""
         return self._traced(Law.DISCRETE_LAPLACE, float(scale), size, lambda: super(Tracing, self).laplace(scale, size))
 
     def gaussian(self, variance: int, size: int) -> Any:
-        """Discrete Gaussian noise."""
         scale = math.sqrt(variance)
         return self._traced(Law.DISCRETE_GAUSSIAN, scale, size, lambda: super(Tracing, self).gaussian(variance, size))
 
     def norm_gamma(self, scale: Fraction, size: int) -> Any:
-        """Noise of a norm."""
         return self._traced(Law.NORM_GAMMA, float(scale), size, lambda: super(Tracing, self).norm_gamma(scale, size))
 
     def in_body(self, scales: Sequence[Fraction], groups: Sequence[int]) -> Any:
-        """Noise of a gauge."""
         draw = super().in_body
         noise = self._traced(Law.GAUGE, float(scales[0]), len(scales), lambda: draw(scales, groups))
         noise.draw.scales, noise.draw.groups = tuple(map(float, scales)), tuple(groups)
         return noise
 
     def normals(self, deviation: Fraction, size: int) -> Any:
-        """Gaussian noise."""
         return self._traced(Law.GAUSSIAN, float(deviation), size, lambda: super(Tracing, self).normals(deviation, size))
 
     def bernoulli_indices(self, n: int, rate_units: int) -> NDArray[np.intp]:
-        """A batch: what a batch releases has a mixture for its law."""
+        # A batch: what a batch releases has a mixture for its law.
         self.sampled = True
         return super().bernoulli_indices(n, rate_units)
 
@@ -141,11 +136,11 @@ class _Noise(np.ndarray):
     sums: Ints | None = None
 
     def __array_finalize__(self, of: Any) -> None:
-        """A view or a copy in another shape is of the draw it was made from."""
+        # A view or a copy in another shape is of the draw it was made from.
         self.draw, self.sums = getattr(of, "draw", None), getattr(of, "sums", None)
 
     def __radd__(self, value: Any) -> Any:
-        """Called for ``numbers + noise``, since this class is the narrower one."""
+        # Called for ``numbers + noise``, since this class is the narrower one.
         numbers, draw = np.asarray(value), self.draw
         if draw is None or numbers.shape != self.shape:
             return numbers + np.asarray(self)

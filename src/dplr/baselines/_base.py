@@ -399,11 +399,10 @@ class TableModel(NotebookView, CellModel, BaseEstimator):  # type: ignore[misc]
         return float(self._model.score(X, y))
 
     def _html_repr(self) -> str:
-        """scikit-learn's diagram, and the statement."""
         return super()._html_repr() + _html.privacy_note(self)
 
     def __sklearn_clone__(self) -> Self:
-        """A copy that is not fitted, unless a client asks for it that would break the promise."""
+        # A copy that is not fitted, unless a client asks for it that would break the promise.
         self._plain_model().__sklearn_clone__()  # it looks at who asks
         copied: Self = super().__sklearn_clone__()
         remember(copied, call_stack(), self)

@@ -35,7 +35,7 @@ class Chance:
     first: int = field(init=False)
 
     def __post_init__(self) -> None:
-        """Divide once: the numbers may have many thousand bits."""
+        # Divide once: the numbers may have many thousand bits.
         object.__setattr__(self, "first", (self.numerator << 64) // self.denominator)
 
 

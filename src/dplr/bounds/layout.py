@@ -207,7 +207,7 @@ class Layout:
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """What follows from the fields is found anew."""
+        # What follows from the fields is found anew.
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def facts(self, table: Sequence[str] | None = None) -> list[str]:

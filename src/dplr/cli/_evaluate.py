@@ -135,7 +135,6 @@ def _kinds(est: Any, target: str, person: str | None) -> dict[str, Any]:
 
 
 def _csv(result: Any) -> str:
-    """The measures as CSV."""
     lines = ["measure,estimate,lower,upper,level,noise_sd"]
     for name, one in result.measures.items():
         numbers = (one.estimate, one.lower, one.upper, one.level, one.noise_sd)

@@ -182,7 +182,6 @@ def _kinds(bounds: Bounds, target: str, model: str, units: dict[str, Any]) -> tu
 
 
 def _subject(target: str | None, formula: str | None, path: str, intercept: bool) -> tuple[str, Bounds, bool]:
-    """The target, the bounds of the columns, and whether there is an intercept."""
     if (target is None) is (formula is None):
         raise Refused("Give --target, or a --formula that has it on its left side.", USAGE)
     with told(), unspent():

@@ -416,11 +416,10 @@ class PrivateLinearModel(FitOptions, NotebookView, Fitted, BaseEstimator):  # ty
         return prep.counted(rows_to_predict(self, X, prep.layout))
 
     def _html_repr(self) -> str:
-        """scikit-learn's diagram, and the statement."""
         return super()._html_repr() + _html.privacy_note(self)
 
     def __sklearn_clone__(self) -> Self:
-        """A copy that is not fitted, unless a client asks for it that would break the promise."""
+        # A copy that is not fitted, unless a client asks for it that would break the promise.
         if callers := call_stack():
             _callers.refuse(self, callers)
             _callers.warn_of_folds(self, callers)

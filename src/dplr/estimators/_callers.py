@@ -731,7 +731,6 @@ def _learns_itself(client: Any) -> bool:
 
 
 def _inside(step: Any) -> Iterator[Any]:
-    """The step, or the steps inside it."""
     lists = [getattr(step, name, None) or () for name in ("steps", "transformers", "transformer_list")]
     inside = [part[1] for entries in lists for part in entries]
     if inside:

@@ -198,7 +198,6 @@ class ClassEvaluation(Evaluation):
 
     @property
     def measures(self) -> dict[str, Measure]:
-        """Name -> `Measure`, a dict."""
         measures = [self.accuracy]
         if self.grid.probabilities:
             measures += [self.brier, self.log_loss]

@@ -298,7 +298,6 @@ class LabelEvaluation(Evaluation):
 
     @property
     def measures(self) -> dict[str, Measure]:
-        """Name -> `Measure`, a dict: of the scores, and of decisions at the threshold 0.5."""
         of_scores = [self.auc, self.average_precision, self.brier, self.log_loss, self.prevalence]
         decisions = self.confusion()
         kept = ("accuracy", "recall", "specificity", "precision", "f1")

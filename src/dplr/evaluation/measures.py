@@ -89,7 +89,7 @@ class Sums:
     laplace: bool = True
 
     def __post_init__(self) -> None:
-        """Move the counts to their public sum, which lowers the noise of all."""
+        # Move the counts to their public sum, which lowers the noise of all.
         if self.total is not None:
             values, share = self.values.copy(), self.variances[: self.cells]
             excess = self.total - values[: self.cells].sum()

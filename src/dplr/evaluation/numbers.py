@@ -120,5 +120,4 @@ class NumberEvaluation(Evaluation):
 
     @property
     def measures(self) -> dict[str, Measure]:
-        """Name -> `Measure`, a dict."""
         return {one.name: one for one in (self.r2, self.rmse, self.mae, self.mean_error)}

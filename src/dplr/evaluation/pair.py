@@ -125,7 +125,6 @@ class PairScorer:
     b: Scorer
 
     def __post_init__(self) -> None:
-        """Refuse models with other ranges, or arrays of other lengths."""
         if self.a.bounds != self.b.bounds:
             rule, ranges = "must be the same for both models", [self.a.bounds, self.b.bounds]
             raise ValueError(sentence("target_bounds", rule, ranges, "Declare them here."))
@@ -246,7 +245,6 @@ class PairEvaluation(Evaluation):
 
     @property
     def measures(self) -> dict[str, Measure]:
-        """Name -> `Measure` of `against` minus that of `model`: accuracy, recall and specificity, or r2 and closer."""
         if isinstance(self.grid, ErrorPair):
             measures = [_gain(self.sums).read(self.sums, self.level), self._share("closer", [-1.0, 0.0, 1.0])]
         elif self.grid.classes > 2:

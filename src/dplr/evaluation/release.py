@@ -282,7 +282,6 @@ def _read(X: Any, y: Any, scorer: Scoring, declared: Declared, sample_weight: An
 
 
 def _column(target: Any) -> Any:
-    """The column of a table of one, or the target as it is."""
     table = as_table(target, "y")
     return target if table is None else table.column(0).to_native()
 
@@ -331,7 +330,6 @@ def _counted_stream(streamed: Streamed, scorer: Scoring, grid: Grid, sums: int) 
 
 
 def _batch(scorer: Scoring, grid: Grid, rows: Any, y: Target, weights: Any, at: slice) -> Outcomes:
-    """The sums of one batch."""
     labels = scorer.labels(y)
     codes = finite(y.as_float()) if labels is None else codes_of(labels)
     return Outcomes.of(grid, scorer.scores(rows, at, len(y), labels), codes, weights)
@@ -348,7 +346,6 @@ class OutcomePass(RemotePass[Outcomes]):
     weighing: Weighing | None
 
     def partial(self, batch: Any) -> Outcomes:
-        """The sums of one batch."""
         table = as_table(batch)
         assert table is not None
         weighing = self.weighing

@@ -67,7 +67,6 @@ class Outcomes:
         return cls(counts, tuple(sums), int(len(cells) - is_counted.sum()), len(cells))
 
     def __add__(self, other: Outcomes) -> Outcomes:
-        """The sums of both."""
         sums = tuple(one + two for one, two in zip(self.sums, other.sums, strict=True))
         return Outcomes(self.counts + other.counts, sums, self.lost + other.lost, self.rows + other.rows)
 

@@ -75,14 +75,13 @@ class Evaluation(ABC):
     level: float = 0.95
 
     def __post_init__(self) -> None:
-        """Freeze the mapping and the numbers."""
         for numbers in self.released_.values():
             numbers.flags.writeable = False
         object.__setattr__(self, "released_", MappingProxyType(dict(self.released_)))
         object.__setattr__(self, "level", check_level(self.level))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle through a plain dict: a read-only mapping cannot be pickled."""
+        # Pickle through a plain dict: a read-only mapping cannot be pickled.
         values = (getattr(self, field.name) for field in fields(self))
         return type(self), tuple(dict(value) if isinstance(value, Mapping) else value for value in values)
 

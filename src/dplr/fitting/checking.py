@@ -101,7 +101,6 @@ class DataCheck:
         return not self.refused
 
     def __str__(self) -> str:
-        """Return all findings as text."""
         title, facts, findings = self._shown
         lines = [f"{title} {_HOLDER}", *(f"  {fact}" for fact in facts)]
         for heading, sentences in findings:

@@ -218,7 +218,6 @@ class _PublicRows(ArrayRows):
     columns: tuple[str, ...] = ()
 
     def total(self, query: Any, coef: Any = None, rows: Selection = ALL) -> Any:
-        """Sum the query; refuse unknown labels and say what was clipped."""
         total = self.sum(query, coef, rows)
         faults = total.faults
         if faults.unknown_labels:

@@ -227,7 +227,6 @@ class _Pair(NamedTuple):
 
     @classmethod
     def of(cls, law: _Law, point: Array, way: Array) -> _Pair:
-        """Those at a point and on a way from it."""
         both = np.array([point, way])
         root = _root(both @ law.covariance @ both.T)
         longest = np.minimum(np.abs(both) @ law.sizes, _LONGEST)

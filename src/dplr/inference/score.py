@@ -257,7 +257,6 @@ class _Held:
         return cls(rows, pivots)
 
     def at(self, places: NDArray[np.intp]) -> _Held:
-        """Those of some points."""
         return _Held(self.rows[places], self.pivots[places])
 
     def move(self, model: Model) -> Array:
@@ -469,7 +468,6 @@ def _length(move: Array, before: Array) -> Array:
 
 
 def _times(matrix: Array, vectors: Array) -> Array:
-    """The product of each matrix and its vector."""
     return np.asarray((matrix @ vectors[..., None])[..., 0])
 
 

@@ -28,7 +28,7 @@ class FileReservation:
         self._opened, self.token, self._count = opened, token, count
 
     def __reduce__(self) -> NoReturn:
-        """Refuse: one process draws and commits."""
+        # Refuse: one process draws and commits.
         raise TypeError("a reservation belongs to the process that holds it: pickle the ledger instead.")
 
     def draw(self) -> None:

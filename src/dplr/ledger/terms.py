@@ -300,7 +300,6 @@ class Price:
     obstacle: str = ""
 
     def __str__(self) -> str:
-        """Return the price in words."""
         what = {"pure": " for a pure release", "gaussian": " for Gaussian noise"}.get(self.kind, "")
         many = "costs" if self.releases == 1 else f"{self.releases} releases cost"
         cost = f"{many} eps = {self.eps:g}, delta {delta_words(self.delta)}; remaining{what} before {pair(self.before)}"

@@ -135,7 +135,6 @@ class MomentTable:
     alarms: tuple[str, ...]
 
     def __str__(self) -> str:
-        """Return the first columns and correlations as text."""
         return printing.as_text(self, printing.FIRST)
 
     def _repr_html_(self) -> str:

@@ -116,7 +116,6 @@ def _facts(party: Party) -> list[str]:
 
 
 def _party_words(party: Party, place: int) -> str:
-    """A party in a few words."""
     name = party.name if party.name is not None else f"party {place}"
     rows = "" if party.n_rows is None else f", {party.n_rows} rows"
     return f"{name} (eps = {party.statement.eps:g}, delta = {party.statement.delta:g}{rows})"

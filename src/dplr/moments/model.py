@@ -284,7 +284,6 @@ class MomentModel(Tables):
         return advice if self.reading_.largest is None else (*advice, _LARGEST)
 
     def __repr__(self) -> str:
-        """Return a line."""
         return f"MomentModel({self.target_name_!r} on {len(self.coef_names_)} columns)"
 
 

@@ -99,7 +99,6 @@ class ReleasedMoments:
     parties: tuple[Party, ...]
 
     def __post_init__(self) -> None:
-        """Freeze the mapping and the numbers."""
         for numbers in self.released_.values():
             numbers.flags.writeable = False
         object.__setattr__(self, "released_", MappingProxyType(dict(self.released_)))
@@ -314,11 +313,9 @@ class ReleasedMoments:
         return table_of(self, level)
 
     def __add__(self, other: Any) -> ReleasedMoments:
-        """Merge the releases of two disjoint parties: see `merge`."""
         return self.merge(other) if isinstance(other, ReleasedMoments) else NotImplemented
 
     def __radd__(self, other: Any) -> ReleasedMoments:
-        """Let `sum` begin with 0."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def merge(self, *others: ReleasedMoments) -> ReleasedMoments:
@@ -390,7 +387,7 @@ class ReleasedMoments:
         save(self, path)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle through a plain dict: a read-only mapping cannot be pickled."""
+        # Pickle through a plain dict: a read-only mapping cannot be pickled.
         fields = (self.bounds, self.layout, self.neighbouring, dict(self.released_), self.parties)
         return _made, fields
 
@@ -402,7 +399,6 @@ class ReleasedMoments:
         return markup.piece("Released moments", alarm, columns, *conditions, statement)
 
     def __repr__(self) -> str:
-        """Return a line."""
         count = len(self.parties)
         tail = "" if count == 1 else f", {count} parties"
         statement = self.privacy_

@@ -110,7 +110,6 @@ class Reals:
             numerator -= lower
 
     def _of_square(self, count: int) -> list[Point]:
-        """Uniform points of the square."""
         words = np.empty((count, 2), np.uint64)
         self._sampler.words(words.reshape(-1))
         points = [Point(u, v, _MORE_BITS) for u, v in words.tolist()]

@@ -90,7 +90,6 @@ class Assumptions:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Check what can be checked without bounds."""
         for name in ("signal", "positive"):
             value = real_number(name, getattr(self, name))
             if not 0 < value < 1:

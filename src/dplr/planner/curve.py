@@ -259,7 +259,6 @@ class Curve:
         return rows
 
     def __str__(self) -> str:
-        """Return a table, and what was assumed; with intervals, their widths instead of errors."""
         if self.points[0].intervals:
             return text_of(self.points, self.fits, self.assumptions)
         rows = self._rows

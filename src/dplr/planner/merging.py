@@ -46,7 +46,6 @@ def merging(
 
 
 def _merged(name: str, column: Levels, rare: Sequence[Any], group: str) -> Levels:
-    """The column with these levels as one of this name."""
     written = write_column(column)
     owners = (column.levels[place] for place in column.positions)
     values = [value for value, level in zip(column.values, owners, strict=True) if level in rare]
@@ -60,7 +59,6 @@ def _merged(name: str, column: Levels, rare: Sequence[Any], group: str) -> Level
 
 
 def _shares(column: Levels, law: ColumnLaw, rare: Sequence[Any], group: str) -> dict[Any, float]:
-    """The assumed shares of all levels."""
     assert isinstance(law, Codes)
     pairs = list(zip(column.levels, law.shares, strict=True))
     rest = {level: share for level, share in pairs if level not in rare}

@@ -70,7 +70,6 @@ class MadeUp:
     narrow: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse assumptions about columns that there are not."""
         if self.columns is None and (self.assume.shares or self.assume.spread):
             remedy = "Declare bounds=dplr.Bounds(...)."
             raise ValueError(sentence("shares", "and spread are of declared columns", "no bounds", remedy))

@@ -89,7 +89,6 @@ class Simulator:
     _tables: dict[tuple[int, int], tuple[NotebookView, NotebookView]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Read the bounds and the sample, if any; no fit yet."""
         self.population: Population
         self._bounds, self.population, self._public = _prepared(self.facts, self.assume, self.narrow)
 

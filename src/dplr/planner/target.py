@@ -85,7 +85,6 @@ class Answer:
     curve: Curve | None = None
 
     def __str__(self) -> str:
-        """Return the answer, how sure it is, and what was assumed."""
         if self.curve is not None:
             return f"{self._title}\n{self.curve}"
         lines = [self._title, *(f"  {name:10}{text}" for name, text in self._lines)]
@@ -362,7 +361,6 @@ def _criterion(simulated: Simulator, error: Any, width: Any) -> tuple[float, str
 
 
 def _widths(parameter: str, target: Any, names: Sequence[str]) -> dict[str, float]:
-    """The target by names of coefficients."""
     if not isinstance(target, Mapping):
         remedy = "Such as {'age': 0.05}, in the units of that coefficient."
         raise TypeError(sentence(parameter, "must be a mapping of names of coefficients to widths", target, remedy))

@@ -96,11 +96,9 @@ class LearnedColumn:
         return f"{ends} ({share}, +- {100 * self.outside_noise:.1f} % by noise)"
 
     def __str__(self) -> str:
-        """Return the column in a line."""
         return f"{self.name}: {self._words}"
 
     def _repr_html_(self) -> str:
-        """Return the column for notebooks."""
         return markup.piece("", markup.paragraph(str(self)))
 
     def _shown(self, end: float | None) -> str:
@@ -239,7 +237,6 @@ class LearnedBounds:
         return f"{head}; {100 * self.share:g} % of the records may lie beyond each bound"
 
     def __str__(self) -> str:
-        """Return a line for each column."""
         return "\n".join([self._title, *(f"  {column}" for column in self.columns)])
 
     def _repr_html_(self) -> str:

@@ -284,7 +284,7 @@ class ClippedGradient(ExactQuery):
 
     @property
     def exponent(self) -> int:
-        """Rows are multiples of 2^-20, residuals of 2^-20 times the smallest power of two no less than the clip."""
+        # Rows are multiples of 2^-20, residuals of 2^-20 times the smallest power of two no less than the clip.
         return Moments.exponent + self.scale_exponent
 
     @property

@@ -67,7 +67,6 @@ class Ids:
     mixed: bool = False
 
     def __len__(self) -> int:
-        """Return the number of rows."""
         return len(self.codes)
 
     @property
@@ -420,7 +419,6 @@ class PersonCounts:
         return numbers, counts
 
     def __len__(self) -> int:
-        """Return the number of persons."""
         return len(self._counts)
 
     def __eq__(self, other: object) -> bool:

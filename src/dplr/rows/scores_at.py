@@ -175,7 +175,7 @@ class RateMoments(ScoreMoments):
         return max(0, exponent_above(self.loss.lipschitz))
 
     def sizes(self, X: NDArray[Any], prep: Prep, coef: Vector, residuals: Integers) -> Integers:
-        """Rates in units of residuals, rounded down: the slopes at a target of -1, and what their least is above it."""
+        # Rates in units of residuals, rounded down: the slopes at a target of -1, and what their least is above it.
         query, rows = self.gradient, clipped_rows(X, np.full(len(X), -1.0), _scaled_target(prep))
         slopes = query.residuals(rows, coef, len(X))
         assert self.loss.knots is not None
@@ -183,7 +183,7 @@ class RateMoments(ScoreMoments):
         return np.maximum(slopes - (slopes < 0) + least, 0)
 
     def multipliers(self, sizes: Integers, one: int) -> Integers:
-        """The whole part of 2^30 times the root of h over a power of two."""
+        # The whole part of 2^30 times the root of h over a power of two.
         bits = int(math.log2(self.gradient.per_unit)) + self.curvature_exponent
         return whole_roots(np.minimum(sizes, 1 << bits) << (2 * MULTIPLIER_BITS - bits))
 
@@ -224,12 +224,12 @@ class MeatMoments(ScoreMoments):
         ScoreMoments.add_block(self, _numbered(self.loss, block), coef, out)
 
     def multipliers(self, sizes: Integers, one: int) -> Integers:
-        """Sizes of the residuals over L, in units of 2^-30."""
+        # Sizes of the residuals over L, in units of 2^-30.
         multipliers: Integers = sizes * np.int64(2**MULTIPLIER_BITS // self.one)
         return multipliers
 
     def factors(self, weights: Vector) -> Integers:
-        """The weights in units of 2^-30: they multiply residuals, which are squared."""
+        # The weights in units of 2^-30: they multiply residuals, which are squared.
         return (weights * 2.0**MULTIPLIER_BITS).astype(np.int64)
 
 

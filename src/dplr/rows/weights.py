@@ -54,7 +54,6 @@ class RowWeights:
     units: int
 
     def __getitem__(self, rows: Any) -> RowWeights:
-        """The weights of some rows, whose persons keep their numbers."""
         persons = None if self.persons is None else self.persons[rows]
         return RowWeights(self.of_rows[rows], persons, self.units)
 

@@ -108,7 +108,6 @@ class ColumnStatistics:
     obstacle: str = ""
 
     def __str__(self) -> str:
-        """Return the numbers as a table, and what they mean."""
         rows = self._rows
         widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
         flush = len(rows[0]) - 2

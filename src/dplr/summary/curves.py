@@ -100,7 +100,6 @@ class ColumnCurve:
         return rows
 
     def __str__(self) -> str:
-        """Return a line for each knot."""
         lines = [f"  {knot:>10}  {value:>10}  {band}".rstrip() for knot, value, band in self._rows]
         return "\n".join([self.title, *lines])
 
@@ -151,7 +150,6 @@ class Curves(Sequence[ColumnCurve]):
     @overload
     def __getitem__(self, key: slice) -> tuple[ColumnCurve, ...]: ...
     def __getitem__(self, key: Any) -> Any:
-        """Return a curve by its place, or by the name of its column."""
         if not isinstance(key, str):
             return self.curves[key]
         names = [curve.column for curve in self.curves]
@@ -160,11 +158,9 @@ class Curves(Sequence[ColumnCurve]):
         return self.curves[names.index(key)]
 
     def __len__(self) -> int:
-        """Return the number of curves."""
         return len(self.curves)
 
     def __iter__(self) -> Iterator[ColumnCurve]:
-        """Iterate over the curves."""
         return iter(self.curves)
 
     def records(self) -> list[dict[str, Any]]:
@@ -231,7 +227,6 @@ class Curves(Sequence[ColumnCurve]):
         return f"{self.estimand}, less its mean over the bounds, at each knot"
 
     def __str__(self) -> str:
-        """Return the curves as text."""
         return "\n".join([self._title, *map(str, self.curves), *([self.bands] if self.bands else [])])
 
     def _repr_html_(self) -> str:

@@ -54,7 +54,6 @@ class _Form:
         return _Form(self.weights + factor * summand.weights, self.constant + factor * summand.constant)
 
     def times(self, factor: float) -> _Form:
-        """A multiple."""
         return _Form(factor * self.weights, factor * self.constant)
 
 

@@ -155,7 +155,6 @@ def p_text(value: float) -> str:
 
 
 def _remarks(table: Summary) -> list[str]:
-    """The remarks under a table."""
     entries = [printable(f"{column}: compared with {level}") for column, level in table.references.items()]
     references = [f"Reference levels. {'; '.join(entries)}."] if entries else []
     below = [*_fit_words(table), *(f"{test}." for test in map(str, table.tests))]

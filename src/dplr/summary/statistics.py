@@ -47,7 +47,6 @@ class FitStatistic:
         return {"name": self.name, "estimate": self.estimate, "low": self.low, "high": self.high}
 
     def __str__(self) -> str:
-        """The number with its interval."""
         if math.isnan(self.estimate):
             return f"{self.name} {CANNOT_SAY}"
         places = decimals((self.high - self.low) / 4)
@@ -80,7 +79,6 @@ class TermTest:
         return fields | {"statistic": self.statistic if _is_tail(self) else math.nan}
 
     def __str__(self) -> str:
-        """The hypothesis, and the test of it."""
         of = f"{self.label}: " if self.label else ""
         subject = "All slopes" if self.name == ALL_SLOPES else f"All coefficients of {self.name}"
         return f"{of}{subject} are 0: {_words_of(self)}"

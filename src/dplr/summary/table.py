@@ -277,7 +277,6 @@ class Summary:
         return tuple(_ratio(line, float(steps.get(line.name, 1.0)), line.label or target) for line in lines)
 
     def __str__(self) -> str:
-        """Return the strongest coefficients, and what to do next, in at most 15 lines."""
         return render.as_brief(self)
 
     def _repr_html_(self) -> str:

@@ -268,7 +268,6 @@ def _in_ball(names: Sequence[str], coef: Sequence[float], intercept: float) -> s
 
 
 def _chance(margin: str, link: Link, sign: str = "") -> str:
-    """The chance of the label +1; with the sign "-1.0 * " of the label -1."""
     if not link.share:
         return f"(1.0 / (1.0 + EXP(-1.0 * {_clipped(f'({sign}{margin})' if sign else margin, -_FURTHEST, _FURTHEST)})))"
     difference = f"({_log_slope(f'(-1.0 * {margin})', link)} - {_log_slope(margin, link)})"

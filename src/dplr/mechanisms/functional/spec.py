@@ -155,7 +155,6 @@ class FunctionalMechanism(Tabled, Refitting):
         return self.columns
 
     def check(self, problem: Problem) -> None:
-        """Refuse a loss without an expansion, a ridge without a number of rows, and options that do not agree."""
         self._kept(problem)
         if self.intervals == "robust" and self.calibration == "paper":
             raise ValueError(sentence("intervals", "must be 'on' or 'off' with calibration='paper'", self.intervals))
@@ -233,7 +232,6 @@ class FunctionalMechanism(Tabled, Refitting):
         return np.array([*self.columns, *range(problem.geometry.d, problem.geometry.n_coefs)], np.intp)
 
     def check_rows(self, rows: Rows, problem: Problem) -> None:
-        """Warn of more persons than have room for their scores, where no public number could be checked before."""
         if self.intervals == "robust" and problem.n_rows is None:
             warn_of_persons(problem, rows.units)
 
@@ -306,7 +304,6 @@ class FunctionalMechanism(Tabled, Refitting):
         return ridge, floor, curvature
 
     def trimmed(self, plan: Plan, released: Blocks) -> int:
-        """Count the directions of the released moment matrix that a model dropped."""
         matrix, _ = moment_matrix(self._released_problem(plan.problem), self._models(plan, [released])[0])
         if self.columns is not None:
             matrix = matrix[np.ix_(*[self._kept(plan.problem)] * 2)]
@@ -314,13 +311,11 @@ class FunctionalMechanism(Tabled, Refitting):
         return len(matrix) - count_kept(matrix, ridge, floor)
 
     def moments(self, plan: Plan, released: Blocks) -> NoisyMoments:
-        """The released moments of one model."""
         matrix, vector = moment_matrix(self._released_problem(plan.problem), released)
         variance = sum(block.deviation**2 for block in layout.linear_blocks(plan.statement.released))
         return NoisyMoments(matrix, vector, units_of(plan.problem, matrix), math.sqrt(variance))
 
     def aimed(self, problem: Problem, classes: Sequence[Any]) -> FunctionalMechanism:
-        """The spec with the options of least bias, and intervals that hold where variances differ between rows."""
         if classes and problem.loss.classification:
             remedy = 'Its intervals need equal variances, which labels do not have; mechanism="score" does not.'
             rule = f'must be "{AIMS[0]}" with mechanism="fm" and more than two classes'
@@ -364,7 +359,6 @@ class FunctionalMechanism(Tabled, Refitting):
         return self.unbounded != "rerun" and not missing_for_equation(problem, names)
 
     def readings(self, plan: Plan, parts: Sequence[Blocks], coefs: Sequence[Vector]) -> list[Reading]:
-        """The equations of the released moments, without ridge and trimming."""
         return readings(plan, self._released_problem(plan.problem), parts)
 
 

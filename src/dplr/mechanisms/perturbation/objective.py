@@ -187,7 +187,6 @@ class ObjectivePerturbation(Tabled):
         return hessian.with_hessian(self._model(problem, hessian.model_share(problem, eps), 0.0), eps)
 
     def _model(self, problem: Problem, eps: float, delta: float) -> Plan:
-        """The plan of the coefficients."""
         self._check_unit(problem)
         original, problem = problem.loss, self._minimised(problem, eps, delta)
         minimisation.check(problem, self.about.name)
@@ -289,7 +288,6 @@ class ObjectivePerturbation(Tabled):
     def run_many(
         self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent
     ) -> list[dict[str, Vector]]:
-        """Draw the linear terms, minimise all at once, add the noise that pays for the tolerance, round."""
         minimisation.check_rows(rows, plans[0].problem)
         linear = [_linear(plan, source) for plan in plans]
         minima = minimisation.minimise_many(rows, plans, linear)
@@ -329,7 +327,6 @@ class ObjectivePerturbation(Tabled):
         return GradientNoise(block.deviation, slope)
 
     def profiles(self, plan: Plan) -> tuple[Profile, ...]:
-        """The profiles of theorem 3 and of the noise that pays for the tolerance; () where noise is not Gaussian."""
         block, eps = plan.statement.released["coef"], plan.statement.eps
         if not block.law.gaussian:
             return ()
@@ -362,7 +359,7 @@ class ObjectivePerturbation(Tabled):
         return [hessian.reading(stated, part, coef, each) for part, coef in zip(parts, coefs, strict=True)]
 
     def link(self, plan: Plan) -> Link:
-        """The link of the cut loss. The plan of a model file has the loss before: there the noise tells the cut."""
+        # The link of the cut loss. The plan of a model file has the loss before: there the noise tells the cut.
         loss = plan.problem.loss
         if loss.name == "soft_logistic":
             cut = loss.width

@@ -108,7 +108,6 @@ class OutputPerturbation(Mechanism):
             check_positive("projection", self.projection)
 
     def check(self, problem: Problem) -> None:
-        """Refuse what no theorem here covers."""
         minimisation.check(self._minimised(problem, math.inf, 0.0), self.about.name)
 
     def plan(self, problem: Problem, eps: float, delta: float, classes: Sequence[Any] = ()) -> Plan:
@@ -163,14 +162,12 @@ class OutputPerturbation(Mechanism):
         minimisation.check_count(rows, problem)
 
     def run(self, rows: Rows, plan: Plan, source: Source, track: Track = silent) -> dict[str, NDArray[np.float64]]:
-        """Minimise, add noise, project, round."""
         minimisation.check_rows(rows, plan.problem)
         return self._release(minimisation.minimise(rows, plan), plan, source)
 
     def run_many(
         self, rows: Rows, plans: Sequence[Plan], source: Source, track: Track = silent
     ) -> list[dict[str, NDArray[np.float64]]]:
-        """Minimise once per ridge."""
         if len(plans) == 1:
             return [self.run(rows, plans[0], source, track)]
         minimisation.check_rows(rows, plans[0].problem)
@@ -194,7 +191,7 @@ class OutputPerturbation(Mechanism):
         return () if self.projection is not None else pull_words(problem, eps)  # of the intercept of counts
 
     def coef_noise(self, statement: PrivacyStatement) -> float | None:
-        """The noise's deviation, unless a projection changed it."""
+        # The noise's deviation, unless a projection changed it.
         block = statement.released["coef"]
         return block.deviation if block.scale and self.projection is None else None
 
@@ -207,7 +204,7 @@ class OutputPerturbation(Mechanism):
         return self.gradient_noise(plan).deviation if self.noise == "smaller" else None
 
     def gradient_noise(self, plan: Plan) -> GradientNoise:
-        """The noise on coefficients times the ridge: noise of the gradient that the ridge does not shrink."""
+        # The noise on coefficients times the ridge: noise of the gradient that the ridge does not shrink.
         if plan.settings is None:  # from a file
             plan = self.plan(plan.problem, plan.statement.eps, plan.statement.delta)
         ridge: float = plan.settings.ridge

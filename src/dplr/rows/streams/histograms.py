@@ -61,7 +61,7 @@ class HistogramPass(RemotePass[Histograms]):
         return self.added(None, batch)
 
     def added(self, state: Histograms | None, batch: Any) -> Histograms:
-        """The histograms with one more batch, in the arrays of the state: they are large."""
+        # The histograms with one more batch, in the arrays of the state: they are large.
         table = as_table(batch)
         assert table is not None
         weights = None if self.weighing is None else self.weighing.of(table, None).of_rows

@@ -127,7 +127,7 @@ class WorkerRows:
         self._last_mapping: tuple[bytes, list[list[ArrayRows]]] = b"", []
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Leave the rows here: they stay on the machine that read them."""
+        # Leave the rows here: they stay on the machine that read them.
         return WorkerRows, (self.parts, self.shelf, self.answer)
 
     def reading(self, job: RemotePass[Any], own_folder: str) -> WorkerRows:

@@ -118,7 +118,7 @@ class StreamedRows(Rows):
         return self._source.units
 
     def of_units(self, units: Integers) -> Integers:
-        """Refuse: rows of a stream have no numbers by which they could be found."""
+        # Refuse: rows of a stream have no numbers by which they could be found.
         remedy = "Use full batches, or read the rows into memory."
         raise ValueError(sentence("batch", "must be None where rows are streamed", len(units), remedy))
 
@@ -134,12 +134,10 @@ class StreamedRows(Rows):
         return rows
 
     def not_finite(self) -> Mapping[str, int]:
-        """Columns with a NaN or an infinity, and in how many rows; empty where rows lie elsewhere."""
         where = self._source.run(WherePass(self._recipe), "faults") if self._source.parts.is_local else None
         return {name: count for name, count in (where or {}).items() if count}
 
     def sum(self, query: Any, coef: Any = None, rows: Selection = ALL) -> Any:
-        """Sum a query over all rows, or of a loss over the sample that workers hold; faults are left to the caller."""
         source, job = self._source, SumPass(self._recipe, [(query, coef)])
         of_loss = isinstance(query, LossGradient)
         if rows.step > 1 and of_loss and source.worker_sample is not None:
@@ -189,7 +187,6 @@ class StreamedRows(Rows):
 
     @property
     def sample_step(self) -> int:
-        """The step of the sample that this process or workers keep for a first guess; 1 for no sample."""
         if not (self._source.parts.is_local or isinstance(self._source.parts, Holder)):
             return 1
         n, d = len(self), self.geometry.d
@@ -197,7 +194,7 @@ class StreamedRows(Rows):
         return max(sample_step(n, self.geometry.n_coefs), -(-n // most) if n > most else 1)
 
     def loss_rows(self, step: int = 1) -> LossRows | None:
-        """The rows that were kept for a first guess, for a compiled loop; None for all rows, which are on no worker."""
+        # The rows that were kept for a first guess, for a compiled loop; None for all rows, which are on no worker.
         if step == 1 or self._source.sample is None:
             return None
         return native_rows(*self._source.sample[:2], self.prep, self._source.sample[2])

@@ -52,7 +52,6 @@ class Table:
             ]
 
     def __len__(self) -> int:
-        """Return the number of rows."""
         return self.shape[0]
 
     def column(self, place: int, rows: Any = None) -> Any:
@@ -166,7 +165,6 @@ class Target:
     type_name: str
 
     def __len__(self) -> int:
-        """Return the number of records."""
         return len(self.values)
 
     @property
