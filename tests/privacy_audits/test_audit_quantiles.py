@@ -52,7 +52,7 @@ BROKEN = {
         "steps", SELECTION, "steps_outwards(records, price.end,", "steps_outwards(total >> 30, price.end,"
     ),
     "rows of a person count whole": (
-        "persons", ROWS, "weights = self._weights().of_rows if weighted", "weights = None if weighted"
+        "persons", ROWS, "weights = None if data.weights is None else data.weights.of_rows", "weights = None"
     ),
     "weights are not clipped": ("weights", HISTOGRAMS, "(weights * 2.0**BITS)", "(weights * 2.0 ** (BITS + 1))"),
     "a text is kept by its exact number": (

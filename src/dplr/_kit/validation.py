@@ -26,8 +26,6 @@ def capital(clause: str) -> str:
 
 def real_number(parameter: str, value: Any, remedy: str = "") -> float:
     """Return the value as a float, or raise TypeError for what is not a real number."""
-    if type(value) is float:  # bounds have hundreds of them, and the check below is slow
-        return value
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(sentence(parameter, "must be a real number", value, remedy))
     try:

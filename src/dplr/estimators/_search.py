@@ -42,7 +42,7 @@ from dplr.rows import Table
 from dplr.rows.scores import errors, linear, rates, squared_errors
 
 # What a candidate may not change: it belongs to the promise, to the data or to the budget of the whole search.
-_FIXED = [each.name for each in declared() if each.name not in FitFacts.__annotations__ or each.name == "neighbouring"]
+_FIXED = sorted({each.name for each in declared()} - {*FitFacts.__annotations__} | {"neighbouring"})
 _FOLDS, _FOLDS_SEED = 5, 0  # of public rows
 _ROWS = {
     "X": """X : array-like of shape (n_rows, n_features), or table
