@@ -312,7 +312,7 @@ def places_of_blocks():
     found = {}
     for path in pathlib.Path(dplr.__file__).parent.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
-        for node in ast.walk(ast.parse(text)) if "privacy.statement import" in text else ():
+        for node in ast.walk(ast.parse(text)) if re.search("privacy.statement import .*\\bRelease\\b", text) else ():
             named = isinstance(node, ast.Call) and ast.unparse(node.func) == "Release"
             if not named or "Law.NONE" in ast.unparse(node) or any(keyword.arg is None for keyword in node.keywords):
                 continue
