@@ -16,9 +16,9 @@ def counted(monkeypatch):
     calls, drawn = [], []
     add_block, laplace, gaussian = Moments.add_block, Source.laplace, Source.gaussian
 
-    def counting_block(query, X, *rest):
-        calls.append(len(X))
-        return add_block(query, X, *rest)
+    def counting_block(query, block, *rest):
+        calls.append(len(block.X))
+        return add_block(query, block, *rest)
 
     def counting(draw):
         def counted_draw(source, scale, size):
