@@ -139,6 +139,12 @@ class Bounds:
     first: (18, 99).
     """
 
+    names: tuple[str, ...] | None
+    person: str | None
+    rows_per_person: int
+    weight: str | None
+    weight_max: float | None
+
     def __init__(
         self,
         features: Mapping[str, Any] | Sequence[Any] | NDArray[Any] | None,

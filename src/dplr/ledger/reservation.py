@@ -24,6 +24,8 @@ MOST_BYTES = 64 << 20  # of the file of a release that is kept: the limit of a m
 class FileReservation:
     """Entries of one reservation in the file, as one driver holds them: recovery.md has the states and the proof."""
 
+    token: str
+
     def __init__(self, opened: LedgerAccess, token: str, count: int) -> None:
         self._opened, self.token, self._count = opened, token, count
 

@@ -74,7 +74,8 @@ class ArrayRows(Rows):
         self._y = np.require(y, np.float64, "A") if is_encoded and not is_native else y
         self._in_place = is_native and not is_encoded and _is_native(X)
         self._marks: tuple[int, ...] = ()  # of the encoding of the whole table, for the faults of every sum
-        self.prep, self._weights, self._labels, self._notice = prep, weights, labels, BoundsNotice()
+        self.prep: Prep = prep
+        self._weights, self._labels, self._notice = weights, labels, BoundsNotice()
         self._of_rows: Weights = None if weights is None else weights.of_rows
         self._block_rows, self._threads, self._allocate = block_rows, threads, allocate
 

@@ -40,7 +40,7 @@ class Rows(ABC):
     prep: Prep
     columns: Sequence[str] | None
     in_memory = True
-    sound = False
+    sound: bool = False
     _notice: BoundsNotice
 
     @property

@@ -88,7 +88,7 @@ class Counted:
     """What one thread counts of the rows that it adds."""
 
     def __init__(self, d: int) -> None:
-        self.rows = 0
+        self.rows: int = 0
         self.seen: Integers = np.zeros(2, np.int64)  # rows that are not finite, and unknown labels
         self.outside: Integers = np.zeros(d + 1, np.int64)
 
@@ -112,7 +112,7 @@ class Partial(Counted):
     def __init__(self, query: ExactQuery) -> None:
         Counted.__init__(self, query.d)
         self.hi, self.lo = np.zeros((2, *query.shape), np.int64)
-        self.exponent = query.exponent
+        self.exponent: int = query.exponent
 
     def total(self) -> Total:
         """The exact total so far. Ends these accumulators: the limbs are not copied."""

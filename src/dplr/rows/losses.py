@@ -67,7 +67,7 @@ class RealPartial(Counted):
         self.hi: Vector = np.zeros(q + 1)
         self.lo: Vector = np.zeros(q + 1)
         self.upper: Vector = np.zeros((q, q) if query.with_hessian else (0, 0))
-        self.has_loss = query.with_loss
+        self.has_loss: bool = query.with_loss
 
     def total(self) -> RealTotal:
         """The sum so far. Ends these accumulators."""

@@ -56,8 +56,9 @@ class ScorePartial(Partial):
 
     def __init__(self, query: ScoreMoments) -> None:
         Partial.__init__(self, query)
-        self.scratch = Moments(query.d, query.intercept).partial().scratch
-        self.query, self.score = query, query.gradient.partial()
+        self.scratch: Vector = Moments(query.d, query.intercept).partial().scratch
+        self.query: ScoreMoments = query
+        self.score: Partial = query.gradient.partial()
 
     def total(self) -> Total:
         up, curved = self.score.exponent - Moments.exponent, self.query.curvature_exponent
@@ -308,12 +309,12 @@ class PersonScores(ExactQuery):
 
     by_person = True
     most_rows = _ROWS
-    exponent = Moments.exponent
-    shape = (0,)
+    exponent: int = Moments.exponent
+    shape: tuple[int, ...] = (0,)
 
     def __init__(self, query: MeatMoments, persons: int) -> None:
-        self.query = query
-        self.d = query.d
+        self.query: MeatMoments = query
+        self.d: int = query.d
         self._sums = np.zeros((persons, query.d + query.intercept), np.int64)
         self._tally = Tally(persons)
         self._lock = threading.Lock()  # parts of a stream may be read at once
