@@ -41,7 +41,6 @@ myst_dmath_double_inline = True
 autosummary_generate = True
 autosummary_ignore_module_all = False
 autodoc_typehints = "none"  # the descriptions say what is taken, in words
-autodoc_preserve_defaults = True
 toc_object_entries_show_parents = "hide"  # the column beside a class has the names of its members alone
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
