@@ -189,20 +189,23 @@ class ScoreRelease(Tabled):
 
     def run(self, rows: Rows, plan: Plan, source: Source, track: Track = silent) -> dict[str, Vector]:
         problem, geometry, released = plan.problem, plan.problem.geometry, dict[str, Vector]()
-        rounds = rounds_of(plan)
+        rounds, point = rounds_of(plan), start_of(problem)
         for number in range(rounds):
+            if number:
+                point = _next_point(plan, released, number - 1, point)
             if number == 0 and from_zero(problem):
                 total = _at_zero(kept_total(rows, Moments(geometry.d, geometry.intercept > 0)))
             else:
                 query = query_of(problem, of_round(problem.loss, number, rounds))
-                total = rows.total(query, point_of(plan, released, number))
+                total = rows.total(query, point)
             cells = {name: (total, where, 0) for name, where in cells_of_round(geometry, number).items()}
             released |= noisy_blocks(cells, plan, source)
         if varies(problem):
-            total = squares_at(rows, problem, query_of_squares(problem), point_of(plan, released, rounds))
+            reached = _next_point(plan, released, rounds - 1, point)
+            total = squares_at(rows, problem, query_of_squares(problem), reached)
             cells = {name: (total, where, 0) for name, where in meat_cells(problem).items()}
             released |= noisy_blocks(cells, plan, source)
-        return released | {"coef": _coef(plan, released)}
+        return released | {"coef": _coef(plan, released, point)}
 
     def solution(self, problem: Problem, eps: float) -> tuple[str, ...]:
         bent = problem.loss.name in ("huber_residual", "smooth_huber")
@@ -314,11 +317,16 @@ def rounds_of(plan: Plan) -> int:
 
 
 def point_of(plan: Plan, released: Blocks, number: int) -> Vector:
-    """The point of a round, within the largest norm of coefficients: a function of the releases before it."""
-    if number == 0:
-        return start_of(plan.problem)
-    before = equation_of(plan, released, number - 1)
-    reached = _step(plan, before, point_of(plan, released, number - 1), number - 1)
+    """The point of a round: a function of the releases before it."""
+    point = start_of(plan.problem)
+    for place in range(number):
+        point = _next_point(plan, released, place, point)
+    return point
+
+
+def _next_point(plan: Plan, released: Blocks, number: int, point: Vector) -> Vector:
+    """The point that a round leads to from its own, within the largest norm of coefficients."""
+    reached = _step(plan, equation_of(plan, released, number), point, number)
     largest = reach(len(reached))
     return on_coef_grid(reached * min(1.0, largest / max(float(np.linalg.norm(reached)), largest)))
 
@@ -403,10 +411,10 @@ def _log_linear(loss: Loss, hessian: Vector, score: Vector, coef: Vector, iota: 
     return result
 
 
-def _coef(plan: Plan, released: Blocks) -> Vector:
-    """A step from the last round, with the ridge asked for or one that the noise asks for."""
+def _coef(plan: Plan, released: Blocks, point: Vector) -> Vector:
+    """A step from the last round's point, with the ridge asked for or one that the noise asks for."""
     last, problem = rounds_of(plan) - 1, plan.problem
-    equation, point = equation_of(plan, released, last), point_of(plan, released, last)
+    equation = equation_of(plan, released, last)
     if problem.l2 is None:
         return _step(plan, equation, point, last)
     assert problem.n_rows is not None
